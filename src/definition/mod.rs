@@ -1,0 +1,1 @@
+//! YAML → `Workflow`. The surface that `server`, `driver` and `cli` use; see `Catalog`.

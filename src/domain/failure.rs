@@ -1,0 +1,215 @@
+//! How an attempt or a run can fail, and what each failure says about its surroundings.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The cause of a failure. Matched exhaustively everywhere: a new cause must be given a reaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FailureClass {
+    /// 429: this quota is throttled for a while.
+    RateLimited,
+    /// 503, 529: the provider is up but full.
+    Overloaded,
+    /// The prompt does not fit the model's window.
+    ContextOverflow,
+    /// The account's money or contract is exhausted.
+    QuotaExhausted,
+    /// The key is missing or wrong.
+    Auth,
+    /// The key may not do this.
+    Permission,
+    /// The model is unknown to the provider.
+    ModelNotFound,
+    /// The provider refuses the request as malformed.
+    BadRequest,
+    /// The provider refuses one parameter of the request.
+    UnsupportedParameter,
+    /// A content filter stopped prompt or answer.
+    ContentFiltered,
+    /// The model declined.
+    Refusal,
+    /// 5xx, or an unreachable host.
+    ServerError,
+    /// The provider gave up waiting, or the connection did.
+    Timeout,
+    /// The stream broke off before the answer was complete.
+    StreamInterrupted,
+    /// The answer is empty.
+    EmptyOutput,
+    /// The answer hit its token bound.
+    TruncatedOutput,
+    /// The answer is not JSON.
+    UnparseableOutput,
+    /// The answer is JSON of the wrong shape.
+    SchemaViolation,
+    /// A deterministic check of the workflow said no.
+    CheckFailed,
+    /// The validator said no, and no revision is left.
+    Rejected,
+    /// The run's time is up.
+    Deadline,
+    /// A budget does not cover another attempt.
+    Budget,
+    /// The caller's arguments do not fit the workflow's input.
+    InvalidInput,
+    /// The caller withdrew the call.
+    Cancelled,
+}
+
+impl FailureClass {
+    /// Every class, in declaration order.
+    pub const ALL: [Self; 24] = [
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::ContextOverflow,
+        Self::QuotaExhausted,
+        Self::Auth,
+        Self::Permission,
+        Self::ModelNotFound,
+        Self::BadRequest,
+        Self::UnsupportedParameter,
+        Self::ContentFiltered,
+        Self::Refusal,
+        Self::ServerError,
+        Self::Timeout,
+        Self::StreamInterrupted,
+        Self::EmptyOutput,
+        Self::TruncatedOutput,
+        Self::UnparseableOutput,
+        Self::SchemaViolation,
+        Self::CheckFailed,
+        Self::Rejected,
+        Self::Deadline,
+        Self::Budget,
+        Self::InvalidInput,
+        Self::Cancelled,
+    ];
+
+    /// The name in reports and traces.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::ContextOverflow => "context_overflow",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::Auth => "auth",
+            Self::Permission => "permission",
+            Self::ModelNotFound => "model_not_found",
+            Self::BadRequest => "bad_request",
+            Self::UnsupportedParameter => "unsupported_parameter",
+            Self::ContentFiltered => "content_filtered",
+            Self::Refusal => "refusal",
+            Self::ServerError => "server_error",
+            Self::Timeout => "timeout",
+            Self::StreamInterrupted => "stream_interrupted",
+            Self::EmptyOutput => "empty_output",
+            Self::TruncatedOutput => "truncated_output",
+            Self::UnparseableOutput => "unparseable_output",
+            Self::SchemaViolation => "schema_violation",
+            Self::CheckFailed => "check_failed",
+            Self::Rejected => "rejected",
+            Self::Deadline => "deadline",
+            Self::Budget => "budget",
+            Self::InvalidInput => "invalid_input",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The class of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == name)
+    }
+
+    /// Whether the same call, made again later, can be expected to fare better.
+    #[must_use]
+    pub const fn retryable(self) -> bool {
+        match self {
+            Self::RateLimited
+            | Self::Overloaded
+            | Self::ServerError
+            | Self::Timeout
+            | Self::StreamInterrupted
+            | Self::EmptyOutput
+            | Self::TruncatedOutput
+            | Self::UnparseableOutput
+            | Self::SchemaViolation
+            | Self::CheckFailed
+            | Self::Rejected
+            | Self::Deadline
+            | Self::Cancelled => true,
+            Self::ContextOverflow
+            | Self::QuotaExhausted
+            | Self::Auth
+            | Self::Permission
+            | Self::ModelNotFound
+            | Self::BadRequest
+            | Self::UnsupportedParameter
+            | Self::ContentFiltered
+            | Self::Refusal
+            | Self::Budget
+            | Self::InvalidInput => false,
+        }
+    }
+}
+
+impl fmt::Display for FailureClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How far a failure reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// This attempt only; the same path may do better.
+    Attempt,
+    /// This path: provider and model together.
+    Path,
+    /// Everything that draws on the same quota.
+    Quota,
+    /// The whole provider, until its configuration or key changes.
+    Provider,
+}
+
+/// A failed attempt, as classified from status, headers and body together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The cause.
+    pub class: FailureClass,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// The wait the provider asked for.
+    pub retry_after: Option<Duration>,
+    /// What the class was read from, `429 + retry-after`; never prompt or answer text.
+    pub evidence: String,
+    /// The provider's own words or ours, at most 500 characters, without secrets.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure that says nothing about its surroundings.
+    #[must_use]
+    pub fn of_attempt(
+        class: FailureClass,
+        evidence: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (evidence, message) = (evidence.into(), message.into());
+        Self { class, scope: Scope::Attempt, retry_after: None, evidence, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_reads_back_from_its_name() {
+        for class in FailureClass::ALL {
+            assert_eq!(FailureClass::parse(class.as_str()), Some(class));
+        }
+        assert_eq!(FailureClass::parse("unknown"), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! The closed type system that references are checked against: what a step yields, what an input holds.
+//!
+//! A [`Shape`] is what authors write in `input`, `shapes` and `output`, and what a JSON Schema is read as
+//! where one stands instead (what it cannot express becomes [`Shape::Any`]). Values are never coerced to fit.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// The type of a JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Anything; references below it cannot be checked.
+    Any,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer(Range),
+    /// A number.
+    Number(Range),
+    /// Text.
+    Text(TextRange),
+    /// One of these words.
+    Enum(Vec<String>),
+    /// A list, every item of one shape.
+    List(Box<Shape>, ListRange),
+    /// Named fields.
+    Object(Object),
+    /// The shape, or null.
+    Nullable(Box<Shape>),
+}
+
+/// Bounds of a number, inclusive. Kept as JSON numbers so that they are passed on as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Range {
+    /// Least value.
+    pub min: Option<serde_json::Number>,
+    /// Greatest value.
+    pub max: Option<serde_json::Number>,
+}
+
+/// Bounds of a text, in Unicode scalar values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TextRange {
+    /// Least length.
+    pub min: Option<u64>,
+    /// Greatest length.
+    pub max: Option<u64>,
+    /// ECMA-262 regular expression that must be found in the text.
+    pub pattern: Option<String>,
+}
+
+/// Bounds of a list's length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListRange {
+    /// Fewest items.
+    pub min: Option<u64>,
+    /// Most items.
+    pub max: Option<u64>,
+}
+
+/// Named fields, in the order they were written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Object {
+    /// The fields.
+    pub fields: Vec<Field>,
+    /// Whether other fields may be present; never where the author wrote a shape.
+    pub open: bool,
+}
+
+/// One field of an [`Object`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its key.
+    pub name: String,
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether it may be absent (`key?:`).
+    pub optional: bool,
+    /// The value that stands in where it is absent.
+    pub default: Option<Value>,
+    /// What it means, for people and models.
+    pub about: Option<String>,
+}
+
+impl Shape {
+    /// Text without bounds.
+    #[must_use]
+    pub fn text() -> Self {
+        Self::Text(TextRange::default())
+    }
+
+    /// A list of `item`, of any length.
+    #[must_use]
+    pub fn list(item: Self) -> Self {
+        Self::List(Box::new(item), ListRange::default())
+    }
+
+    /// A closed object of required fields.
+    #[must_use]
+    pub fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let fields = fields
+            .into_iter()
+            .map(|(name, shape)| Field {
+                name: name.to_owned(),
+                shape,
+                optional: false,
+                default: None,
+                about: None,
+            })
+            .collect();
+        Self::Object(Object { fields, open: false })
+    }
+
+    /// The shape in a message: `[string]`, `{id: string, text: string}`, `low | high`, `string | null`.
+    /// Objects of more than four fields end in `…`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Any => "any".to_owned(),
+            Self::Boolean => "boolean".to_owned(),
+            Self::Integer(_) => "integer".to_owned(),
+            Self::Number(_) => "number".to_owned(),
+            Self::Text(_) => "string".to_owned(),
+            Self::Enum(words) => words.join(" | "),
+            Self::List(item, _) => format!("[{}]", item.describe()),
+            Self::Nullable(inner) => format!("{} | null", inner.describe()),
+            Self::Object(object) => {
+                let mut parts: Vec<String> = object
+                    .fields
+                    .iter()
+                    .take(4)
+                    .map(|f| {
+                        let mark = if f.optional { "?" } else { "" };
+                        format!("{}{mark}: {}", f.name, f.shape.describe())
+                    })
+                    .collect();
+                if object.fields.len() > 4 {
+                    parts.push("…".to_owned());
+                }
+                format!("{{{}}}", parts.join(", "))
+            }
+        }
+    }
+}
+
+impl Object {
+    /// The field of that name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|f| f.name == name)
+    }
+}
+
+/// The names an expression or template may use, and what each holds.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    bindings: BTreeMap<String, Binding>,
+}
+
+/// One visible name.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether it can be missing when the text is evaluated.
+    pub presence: Presence,
+}
+
+/// Whether a name can be missing at run time; a reference to one that can must be guarded or defaulted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Always there.
+    Always,
+    /// May be missing; the text says why, as `'gaps' is optional`.
+    Maybe(String),
+}
+
+impl Scope {
+    /// Makes `name` visible, hiding an outer binding of the same name.
+    pub fn bind(&mut self, name: impl Into<String>, shape: Shape, presence: Presence) {
+        self.bindings.insert(name.into(), Binding { shape, presence });
+    }
+
+    /// What `name` holds.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)
+    }
+
+    /// All visible names, sorted, for did-you-mean.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.bindings.keys().map(String::as_str)
+    }
+}

@@ -1,0 +1,4 @@
+//! The `punctual` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,105 @@
+//! A loaded workflow: its plan for the engine, and the prompts, schemas and expressions that go with it.
+//!
+//! Immutable and shared: a run pins the `Arc<Workflow>` it started with, so a reload never changes a run in
+//! flight.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::domain::plan::Plan;
+use crate::domain::shape::Shape;
+use crate::expression::Expression;
+use crate::schema::Schema;
+use crate::template::Template;
+
+/// One workflow, checked and compiled.
+#[derive(Clone, Debug)]
+pub struct Workflow {
+    /// The tool's name, the file's stem.
+    pub name: String,
+    /// The tool's title.
+    pub title: Option<String>,
+    /// The tool's text.
+    pub description: String,
+    /// Where it was read from.
+    pub file: PathBuf,
+    /// Hash of every byte it was made of, files it names included: 16 hex digits.
+    pub version: String,
+    /// What the engine needs.
+    pub plan: Arc<Plan>,
+    /// What the caller passes.
+    pub input: Shape,
+    /// The same as a JSON Schema; its root is an object, `$defs` are inlined.
+    pub input_schema: Schema,
+    /// `index` = `StepIx`.
+    pub steps: Vec<StepContent>,
+    /// The result, field by field.
+    pub output: Vec<(String, Expression)>,
+    /// The result's JSON Schema; its root is an object, `$defs` are inlined.
+    pub output_schema: Schema,
+    /// Whether clients see it as a tool.
+    pub exposed: bool,
+}
+
+/// What a step says and expects.
+#[derive(Clone, Debug)]
+pub struct StepContent {
+    /// Its key in the file.
+    pub name: String,
+    /// Skipped where this is false.
+    pub when: Option<Expression>,
+    /// Fan-out.
+    pub each: Option<EachContent>,
+    /// What is sent.
+    pub work: WorkContent,
+}
+
+/// The list a step fans out over.
+#[derive(Clone, Debug)]
+pub struct EachContent {
+    /// The list.
+    pub list: Expression,
+    /// The item's name in prompts; `item` by default.
+    pub item: String,
+}
+
+/// What a step sends to its model, or computes.
+#[derive(Clone, Debug)]
+pub enum WorkContent {
+    /// A prompt.
+    Prompt(Box<PromptContent>),
+    /// Expressions.
+    Value(Vec<(String, Expression)>),
+}
+
+/// A prompt and the answer it asks for.
+#[derive(Clone, Debug)]
+pub struct PromptContent {
+    /// Instructions above the conversation.
+    pub system: Option<Template>,
+    /// The user's turn.
+    pub prompt: Template,
+    /// What the answer must be.
+    pub answer: Answer,
+    /// Sent where the model takes it, 0 to 2.
+    pub temperature: Option<f64>,
+    /// Sent where the model takes it.
+    pub effort: Option<String>,
+}
+
+/// The answer a step expects of its model.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Plain text, kept as `{text: string}`.
+    Text,
+    /// JSON of this schema.
+    Json(Schema),
+}
+
+/// The value of a `{text: string}` answer.
+#[must_use]
+pub fn text_value(text: &str) -> Value {
+    serde_json::json!({ "text": text })
+}
