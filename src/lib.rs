@@ -4,7 +4,9 @@
 pub mod definition;
 pub mod domain;
 pub mod driver;
+pub mod engine;
 pub mod expression;
+pub mod policy;
 pub mod provider;
 pub mod schema;
 pub mod template;
