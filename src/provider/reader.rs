@@ -170,7 +170,7 @@ impl Reader {
                         });
                     }
                 }
-                Err(_) => self.failed = Some(classify::response(&self.head, body)),
+                Err(error) => self.failed = Some(unreadable(&error)),
             },
             Body::Events(decoder, frames) => {
                 std::mem::take(decoder).finish(frames);
@@ -182,4 +182,14 @@ impl Reader {
 
 fn too_large(large: sse::TooLarge) -> Failure {
     Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", large.to_string())
+}
+
+/// The failure of a document that cannot be parsed. It may hold half an answer, so it is not quoted.
+fn unreadable(error: &serde_json::Error) -> Failure {
+    let (class, message) = if error.is_eof() {
+        (FailureClass::StreamInterrupted, "the server's JSON answer breaks off")
+    } else {
+        (FailureClass::ServerError, "the server announced JSON and sent something else")
+    };
+    Failure::of_attempt(class, "200 with unreadable JSON", message)
 }

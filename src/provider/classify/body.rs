@@ -7,7 +7,7 @@ use crate::provider::retry_window::Hints;
 use super::Head;
 
 /// Wrappings undone at most: gateways wrap errors of gateways.
-const MAX_DEPTH: u8 = 5;
+const MAX_DEPTH: u8 = 10;
 
 /// What was found.
 #[derive(Debug, Default)]
