@@ -170,7 +170,7 @@ impl Answer {
         let usage = self.usage;
         let partial = if self.is_empty() { String::new() } else { self.take_text() };
         let usage = usage.map(|counted| self.settled(counted, &partial));
-        Broken { failure: failure, partial, usage }
+        Broken { failure, partial, usage }
     }
 }
 

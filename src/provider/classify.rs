@@ -69,13 +69,10 @@ pub fn response(head: &Head, body: &[u8]) -> Failure {
         }
         _ => None,
     };
-    let mut evidence = format!("{} {}", said.status, found.evidence);
-    if said.status != head.status {
-        evidence.push_str(&format!(" inside {}", head.status));
-    }
-    if wait.is_some() {
-        evidence.push_str(" + retry hint");
-    }
+    let inside =
+        if said.status == head.status { String::new() } else { format!(" inside {}", head.status) };
+    let hint = if wait.is_some() { " + retry hint" } else { "" };
+    let evidence = format!("{} {}{inside}{hint}", said.status, found.evidence);
     let message = words(head, &said, found.class);
     Failure { class: found.class, scope: found.scope, retry_after: wait, evidence, message }
 }

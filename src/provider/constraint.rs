@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn closed(fields: Value, required: Value) -> Value {
+    fn closed(fields: &Value, required: &Value) -> Value {
         json!({
             "type": "object",
             "properties": fields,
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn strict_decoding_wants_closed_objects_with_every_field_required() {
-        let inner = closed(json!({"n": {"type": ["integer", "null"]}}), json!(["n"]));
-        let ready = closed(json!({"list": {"type": "array", "items": inner}}), json!(["list"]));
+        let inner = closed(&json!({"n": {"type": ["integer", "null"]}}), &json!(["n"]));
+        let ready = closed(&json!({"list": {"type": "array", "items": inner}}), &json!(["list"]));
         assert!(strict_ready(&ready) && anthropic_ready(&ready));
-        let optional = closed(json!({"n": {"type": "integer"}}), json!([]));
+        let optional = closed(&json!({"n": {"type": "integer"}}), &json!([]));
         assert!(!strict_ready(&optional) && anthropic_ready(&optional));
-        let nested = closed(json!({"o": optional}), json!(["o"]));
+        let nested = closed(&json!({"o": optional}), &json!(["o"]));
         assert!(!strict_ready(&nested));
         let open = json!({"type": "object", "properties": {}});
         assert!(!strict_ready(&open) && !anthropic_ready(&open));
@@ -196,12 +196,12 @@ mod tests {
     fn keywords_outside_the_subset_are_found_at_any_depth() {
         for keyword in ["allOf", "oneOf", "patternProperties", "default"] {
             let field = json!({"type": "string", keyword: []});
-            let schema = closed(json!({"list": {"anyOf": [field]}}), json!(["list"]));
+            let schema = closed(&json!({"list": {"anyOf": [field]}}), &json!(["list"]));
             assert!(!strict_ready(&schema), "{keyword}");
         }
-        let bounded = closed(json!({"n": {"type": "integer", "minimum": 1}}), json!(["n"]));
+        let bounded = closed(&json!({"n": {"type": "integer", "minimum": 1}}), &json!(["n"]));
         assert!(strict_ready(&bounded) && !anthropic_ready(&bounded));
-        let named = closed(json!({"default": {"type": "string"}}), json!(["default"]));
+        let named = closed(&json!({"default": {"type": "string"}}), &json!(["default"]));
         assert!(strict_ready(&named), "a field may be called what a keyword is called");
     }
 
@@ -209,7 +209,7 @@ mod tests {
     fn a_schema_nested_without_end_is_not_portable() {
         let mut schema = json!({"type": "string"});
         for _ in 0..200 {
-            schema = closed(json!({"inner": schema}), json!(["inner"]));
+            schema = closed(&json!({"inner": schema}), &json!(["inner"]));
         }
         assert!(!strict_ready(&schema));
     }

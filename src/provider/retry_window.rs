@@ -103,10 +103,10 @@ fn unit(text: &str) -> (Option<u32>, &str) {
     ];
     let word = text.strip_prefix(' ').unwrap_or(text);
     for (name, millis) in UNITS {
-        if let Some(rest) = word.strip_prefix(name) {
-            if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                return (Some(millis), rest);
-            }
+        if let Some(rest) = word.strip_prefix(name)
+            && !rest.starts_with(|c: char| c.is_ascii_alphabetic())
+        {
+            return (Some(millis), rest);
         }
     }
     (None, text)

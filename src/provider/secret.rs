@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_key_is_refused_without_being_quoted() {
-        for content in
-            [&b" \n"[..], b"sk-a\nsk-b", "schl\u{fc}ssel".as_bytes(), b"\xff\xfe", &[b'a'; 20_000]]
+        let long = vec![b'a'; 20_000];
+        for content in [&b" \n"[..], b"sk-a\nsk-b", "schl\u{fc}ssel".as_bytes(), b"\xff\xfe", &long]
         {
             let (_dir, reference) = file(content);
             let message = Secret::resolve(&reference).unwrap_err().to_string();

@@ -1,5 +1,6 @@
 //! A hand-written HTTP/1.1 server on this machine for tests: it plays one script a request, in order, and
 //! can be asked how many connections were made and when a peer has closed one. No test needs to sleep.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken fixture fails its test")]
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use std::collections::VecDeque;
@@ -171,7 +172,8 @@ pub fn plain(status: &str, content_type: &str, body: &str) -> Script {
 
 /// A whole response with these headers and its length.
 pub fn with_headers(status: &str, headers: &[(&str, &str)], body: &str) -> Script {
-    let lines: String = headers.iter().map(|(n, v)| format!("{n}: {v}\r\n")).collect();
+    let lines: Vec<String> = headers.iter().map(|(n, v)| format!("{n}: {v}\r\n")).collect();
+    let lines = lines.concat();
     let length = body.len();
     vec![Step::Send(
         format!("HTTP/1.1 {status}\r\n{lines}content-length: {length}\r\n\r\n{body}").into_bytes(),

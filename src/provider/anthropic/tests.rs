@@ -118,7 +118,7 @@ fn start() -> Value {
     }}})
 }
 
-fn delta(delta: Value) -> Value {
+fn delta(delta: &Value) -> Value {
     json!({"type": "content_block_delta", "index": 0, "delta": delta})
 }
 
@@ -131,9 +131,9 @@ fn thinking_counts_and_stays_out_of_the_answer() {
     let list = [
         start(),
         json!({"type": "ping"}),
-        delta(json!({"type": "thinking_delta", "thinking": "Hm."})),
-        delta(json!({"type": "signature_delta", "signature": "abc"})),
-        delta(json!({"type": "text_delta", "text": "Paris"})),
+        delta(&json!({"type": "thinking_delta", "thinking": "Hm."})),
+        delta(&json!({"type": "signature_delta", "signature": "abc"})),
+        delta(&json!({"type": "text_delta", "text": "Paris"})),
         ends("end_turn"),
     ];
     let (reply, heard) = events(&list);
@@ -147,7 +147,7 @@ fn thinking_counts_and_stays_out_of_the_answer() {
 fn a_cut_stream_counts_what_had_arrived() {
     let long = "word ".repeat(30);
     let broken =
-        events(&[start(), delta(json!({"type": "text_delta", "text": long}))]).0.unwrap_err();
+        events(&[start(), delta(&json!({"type": "text_delta", "text": long}))]).0.unwrap_err();
     assert_eq!(broken.failure.class, FailureClass::StreamInterrupted);
     assert_eq!(
         broken.usage,
@@ -158,7 +158,7 @@ fn a_cut_stream_counts_what_had_arrived() {
 #[test]
 fn every_end_has_its_class() {
     use FailureClass::*;
-    let text = || delta(json!({"type": "text_delta", "text": "Pa"}));
+    let text = || delta(&json!({"type": "text_delta", "text": "Pa"}));
     for (why, class) in [
         ("max_tokens", TruncatedOutput),
         ("model_context_window_exceeded", TruncatedOutput),

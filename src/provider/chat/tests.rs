@@ -172,7 +172,7 @@ fn chunks(exchange: &Exchange, chunks: &[Value]) -> (Result<Reply, Broken>, Hear
     (decoder.finish(), heard)
 }
 
-fn delta(delta: Value) -> Value {
+fn delta(delta: &Value) -> Value {
     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
 }
 
@@ -191,14 +191,14 @@ fn failed(list: &[Value]) -> Failure {
 #[test]
 fn reasoning_counts_as_tokens_and_stays_out_of_the_answer() {
     let list = [
-        delta(json!({"role": "assistant", "content": ""})),
-        delta(json!({"reasoning_content": "Hm, let me see."})),
-        delta(json!({"reasoning": "Paris?"})),
+        delta(&json!({"role": "assistant", "content": ""})),
+        delta(&json!({"reasoning_content": "Hm, let me see."})),
+        delta(&json!({"reasoning": "Paris?"})),
         delta(
-            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Yes"}]}]}),
+            &json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Yes"}]}]}),
         ),
-        delta(json!({"content": [{"type": "text", "text": "Pa"}]})),
-        delta(json!({"content": "ris"})),
+        delta(&json!({"content": [{"type": "text", "text": "Pa"}]})),
+        delta(&json!({"content": "ris"})),
         ends("stop"),
     ];
     let (reply, heard) = chunks(&plain(), &list);
@@ -211,9 +211,9 @@ fn reasoning_counts_as_tokens_and_stays_out_of_the_answer() {
 #[test]
 fn empty_deltas_are_no_tokens() {
     let list = [
-        delta(json!({"role": "assistant", "content": ""})),
-        delta(json!({"content": null})),
-        delta(json!({})),
+        delta(&json!({"role": "assistant", "content": ""})),
+        delta(&json!({"content": null})),
+        delta(&json!({})),
     ];
     let (reply, heard) = chunks(&plain(), &list);
     assert_eq!((heard.1, heard.2), (0, 0));
@@ -224,12 +224,12 @@ fn empty_deltas_are_no_tokens() {
 fn a_forced_tools_arguments_are_the_answer_and_words_beside_it_are_not() {
     let call = |arguments: &str| {
         delta(
-            json!({"tool_calls": [{"index": 0, "function": {"name": "answer", "arguments": arguments}}]}),
+            &json!({"tool_calls": [{"index": 0, "function": {"name": "answer", "arguments": arguments}}]}),
         )
     };
     let forced = exchange(Structured::Tool, Some(schema()));
     let list = [
-        delta(json!({"content": "Here:"})),
+        delta(&json!({"content": "Here:"})),
         call("{\"city\":"),
         call("\"Paris\"}"),
         ends("tool_calls"),
@@ -238,7 +238,7 @@ fn a_forced_tools_arguments_are_the_answer_and_words_beside_it_are_not() {
     assert_eq!(reply.unwrap().text, "{\"city\":\"Paris\"}");
     assert_eq!(heard.0, "{\"city\":\"Paris\"}");
     let (in_words, _) =
-        chunks(&forced, &[delta(json!({"content": "{\"city\":\"Rome\"}"})), ends("stop")]);
+        chunks(&forced, &[delta(&json!({"content": "{\"city\":\"Rome\"}"})), ends("stop")]);
     assert_eq!(
         in_words.unwrap().text,
         "{\"city\":\"Rome\"}",
@@ -258,13 +258,14 @@ fn every_end_has_its_class_and_keeps_the_text() {
         ("a_new_reason", ServerError),
     ];
     for (why, class) in ends_as {
-        let broken = chunks(&plain(), &[delta(json!({"content": "Pa"})), ends(why)]).0.unwrap_err();
+        let broken =
+            chunks(&plain(), &[delta(&json!({"content": "Pa"})), ends(why)]).0.unwrap_err();
         assert_eq!((broken.failure.class, broken.partial.as_str()), (class, "Pa"), "{why}");
     }
     assert!(failed(&[ends("a_new_reason")]).message.contains("a_new_reason"));
     assert!(failed(&[ends("length")]).message.contains("raise `max_tokens`"));
     assert_eq!(failed(&[ends("stop")]).class, EmptyOutput);
-    assert_eq!(failed(&[delta(json!({"refusal": "I can't"})), ends("stop")]).class, Refusal);
+    assert_eq!(failed(&[delta(&json!({"refusal": "I can't"})), ends("stop")]).class, Refusal);
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn done_alone_completes_an_answer_and_only_with_words() {
     let done = Event { data: "[DONE]".to_owned(), ..Event::default() };
     let mut heard = Heard::default();
     let mut decoder = Chat { quirks: QUIRKS }.decoder(&plain());
-    let piece = Event { data: delta(json!({"content": "Paris"})).to_string(), ..Event::default() };
+    let piece = Event { data: delta(&json!({"content": "Paris"})).to_string(), ..Event::default() };
     assert_eq!(decoder.event(&piece, &mut heard), Ok(Progress::Open));
     assert_eq!(decoder.event(&done, &mut heard), Ok(Progress::Closed));
     assert_eq!(decoder.finish().unwrap().text, "Paris");
@@ -283,21 +284,21 @@ fn done_alone_completes_an_answer_and_only_with_words() {
 
 #[test]
 fn counts_are_read_in_every_servers_form() {
-    let counted = |extra: Value| {
+    let counted = |extra: &Value| {
         let mut last = ends("stop");
         last.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-        chunks(&plain(), &[delta(json!({"content": "Paris"})), last]).0.unwrap().usage
+        chunks(&plain(), &[delta(&json!({"content": "Paris"})), last]).0.unwrap().usage
     };
     let usage =
         |input, cached_input, output| Usage { input, cached_input, output, estimated: false };
     let openai = json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}});
-    assert_eq!(counted(json!({"usage": openai})), usage(9, 4, 2));
+    assert_eq!(counted(&json!({"usage": openai})), usage(9, 4, 2));
     let deepseek =
         json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 8});
-    assert_eq!(counted(json!({"usage": deepseek})), usage(9, 8, 2));
+    assert_eq!(counted(&json!({"usage": deepseek})), usage(9, 8, 2));
     let groq = json!({"usage": {"prompt_tokens": 9, "completion_tokens": 2}});
-    assert_eq!(counted(json!({"x_groq": groq, "usage": null})), usage(9, 0, 2));
+    assert_eq!(counted(&json!({"x_groq": groq, "usage": null})), usage(9, 0, 2));
     let timings = json!({"cache_n": 3, "prompt_n": 6, "predicted_n": 2});
-    assert_eq!(counted(json!({"timings": timings})), usage(9, 3, 2));
-    assert!(counted(json!({"usage": {"prompt_tokens": -1}})).estimated);
+    assert_eq!(counted(&json!({"timings": timings})), usage(9, 3, 2));
+    assert!(counted(&json!({"usage": {"prompt_tokens": -1}})).estimated);
 }

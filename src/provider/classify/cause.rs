@@ -88,7 +88,7 @@ fn quota(said: &Said) -> Option<Found> {
 /// `limit: 0`: not a limit that was reached but one that lets nothing through.
 fn says_limit_zero(text: &str) -> bool {
     text.match_indices("limit: 0").any(|(at, marker)| {
-        let rest = text[at + marker.len()..].as_bytes();
+        let rest = &text.as_bytes()[at + marker.len()..];
         !matches!(rest, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
     })
 }

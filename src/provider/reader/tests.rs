@@ -53,13 +53,13 @@ fn exchange() -> Exchange {
 
 fn read(dialect: &dyn Dialect, head: Head, body: &[&[u8]]) -> Result<Reply, Broken> {
     let mut reader = Reader::new(head, dialect.decoder(&exchange()));
-    let mut heard = Heard::default();
+    let mut sink = Heard::default();
     for part in body {
-        if reader.push(part, &mut heard) == Wants::Nothing {
+        if reader.push(part, &mut sink) == Wants::Nothing {
             break;
         }
     }
-    reader.end(&mut heard)
+    reader.end(&mut sink)
 }
 
 /// Recorded failures, with their sources, of all the providers there are.
@@ -186,9 +186,9 @@ fn a_connection_that_breaks_behind_a_complete_answer_breaks_nothing() {
     let half = b"data: {\"choices\":[{\"delta\":{\"content\":\"Par\"}}]}\n\ndata: {\"cho";
     let broken = |body: &[u8]| {
         let mut reader = Reader::new(of_type("text/event-stream"), chat().decoder(&exchange()));
-        let mut heard = Heard::default();
-        reader.push(body, &mut heard);
-        (reader.broken(lost(), &mut heard), heard.first_tokens, heard.tokens)
+        let mut sink = Heard::default();
+        reader.push(body, &mut sink);
+        (reader.broken(lost(), &mut sink), sink.first_tokens, sink.tokens)
     };
     assert_eq!(broken(complete).0.unwrap().text, "Paris");
     let (reply, first_tokens, tokens) = broken(half);
