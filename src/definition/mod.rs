@@ -1,1 +1,5 @@
 //! YAML → `Workflow`. The surface that `server`, `driver` and `cli` use; see `Catalog`.
+
+pub mod diagnostic;
+pub mod source;
+pub mod yaml;
