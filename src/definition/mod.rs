@@ -2,4 +2,7 @@
 
 pub mod diagnostic;
 pub mod source;
+pub mod keys;
+pub mod page;
+pub mod raw;
 pub mod yaml;
