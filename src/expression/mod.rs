@@ -17,6 +17,8 @@ pub struct Expression {
 pub struct Mention {
     /// The name.
     pub name: String,
+    /// The static segments after it: `["questions"]` in `plan.questions`.
+    pub path: Vec<String>,
     /// Where, as bytes of the text.
     pub range: Range<usize>,
     /// Whether every use of the name at this place is guarded or defaulted.
