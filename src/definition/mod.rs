@@ -1,6 +1,8 @@
 //! YAML → `Workflow`. The surface that `server`, `driver` and `cli` use; see `Catalog`.
 
+pub mod config;
 pub mod diagnostic;
+pub mod environment;
 pub mod source;
 pub mod keys;
 pub mod page;
