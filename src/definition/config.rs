@@ -19,7 +19,9 @@ mod read;
 mod tests;
 
 pub use found::from_environment;
-pub use lower::load;
+pub use lower::{
+    ALIAS_CYCLE, BAD_NAME, KEY_NOT_SET, NO_PATH, UNKNOWN_MODEL, UNKNOWN_PROVIDER, list, load, near,
+};
 
 /// The regime that is served where nothing else can be.
 pub const DEFAULT_REGIME: &str = "pooled";

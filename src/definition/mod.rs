@@ -3,8 +3,10 @@
 pub mod config;
 pub mod diagnostic;
 pub mod environment;
+pub mod shelf;
 pub mod source;
 pub mod keys;
+pub mod lower;
 pub mod page;
 pub mod raw;
 pub mod yaml;

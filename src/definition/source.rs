@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// A file's text, as diagnostics quote it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The name in diagnostics: relative to the folder, with `/`.
     pub label: String,
