@@ -27,9 +27,9 @@ mod output;
 mod scope;
 mod shape;
 mod step;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod validator;
 mod version;
 

@@ -138,7 +138,11 @@ impl Reader<'_> {
                 known.push((key, value));
             } else if place.later.contains(&name) {
                 let what = format!("`{name}` in {}", place.name);
-                self.not_yet(&key.span, &what, "remove it; its name is reserved for a later version");
+                self.not_yet(
+                    &key.span,
+                    &what,
+                    "remove it; its name is reserved for a later version",
+                );
             } else if !(place.extensible && name.starts_with("x-")) {
                 self.unknown(key, place);
             }

@@ -127,7 +127,8 @@ impl World {
                 What::Open(provider) => self.admit(&provider, now),
             }
         }
-        let ended = |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
+        let ended =
+            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
         self.lodgers.into_iter().map(ended).collect()
     }
 
@@ -258,7 +259,6 @@ pub fn play_one(mut world: World, run: Run) -> Option<Ended> {
     world.arrive(run, Timestamp::ZERO);
     world.play().pop()
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -139,8 +139,8 @@ impl Lowering<'_> {
         owner: &str,
     ) {
         let names_item = |name: &str| name == draft.item() || name == "index";
-        let per_item = draft.raw.each.is_some()
-            && when.body.mentions().iter().any(|m| names_item(&m.name));
+        let per_item =
+            draft.raw.each.is_some() && when.body.mentions().iter().any(|m| names_item(&m.name));
         if per_item {
             let Origin::Here(node) = &when.origin else { return };
             self.reader.not_yet(
