@@ -9,12 +9,12 @@ use minijinja::{
 };
 use serde_json::Value as Json;
 
-use super::data::{is_missing, json};
+use super::data::{absent, is_missing, json};
 
 /// Longest text that is rendered, in bytes: beyond any model's window.
 pub const MAX_OUTPUT: usize = 4 << 20;
 /// Work one rendering may do, in the engine's fuel: an instruction, or 64 bytes of data made, are one.
-const FUEL: u64 = 5_000_000;
+const FUEL: u64 = 2_000_000;
 /// The name the template has in its environment.
 pub const NAME: &str = "prompt";
 
@@ -52,7 +52,8 @@ fn missing(what: &str) -> Error {
     Error::new(ErrorKind::UndefinedError, format!("{what} is missing"))
 }
 
-/// The filters whose types stand in `filter.rs`. Those of the engine that would print, count or join a missing value are our own.
+/// The filters whose types stand in `filter.rs`. Those of the engine that would print, count or
+/// join a missing value, or yield its own undefined one, are ours.
 fn add_filters(env: &mut Environment<'static>) {
     env.add_filter("tojson", to_json);
     env.add_filter("default", default);
@@ -69,8 +70,10 @@ fn add_filters(env: &mut Environment<'static>) {
         Ok::<_, Error>(text(v)?.replace(from, to))
     });
     env.add_filter("indent", filters::indent);
-    env.add_filter("first", filters::first);
-    env.add_filter("last", filters::last);
+    env.add_filter("first", |v: &Value| {
+        Ok::<_, Error>(v.try_iter()?.next().unwrap_or_else(absent))
+    });
+    env.add_filter("last", |v: &Value| Ok::<_, Error>(v.try_iter()?.last().unwrap_or_else(absent)));
     env.add_filter("sort", filters::sort);
     env.add_filter("unique", filters::unique);
     env.add_filter("reverse", filters::reverse);
@@ -78,7 +81,7 @@ fn add_filters(env: &mut Environment<'static>) {
     env.add_filter("items", filters::items);
     env.add_filter("dictsort", filters::dictsort);
     env.add_filter("batch", filters::batch);
-    env.add_filter("map", filters::map);
+    env.add_filter("map", map);
     env.add_filter("selectattr", filters::selectattr);
     env.add_filter("rejectattr", filters::rejectattr);
     env.add_filter("round", filters::round);
@@ -161,6 +164,18 @@ fn length(value: &Value) -> Result<usize, Error> {
         let found = if is_missing(value) { "nothing".to_owned() } else { value.kind().to_string() };
         Error::new(ErrorKind::InvalidOperation, format!("{found} has no length"))
     })
+}
+
+/// The items' fields of one name; the engine's own filter would call other filters as well.
+fn map(value: &Value, kwargs: Kwargs) -> Result<Vec<Value>, Error> {
+    let attribute: &str = kwargs.get("attribute")?;
+    kwargs.assert_all_used()?;
+    let below = |item: Value| {
+        attribute.split('.').try_fold(item, |value, name| {
+            if is_missing(&value) { Ok(absent()) } else { value.get_attr(name) }
+        })
+    };
+    value.try_iter()?.map(below).collect()
 }
 
 /// Joins as `{{ }}` prints: texts bare, all else as JSON.

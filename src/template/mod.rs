@@ -22,6 +22,7 @@ mod data;
 mod environment;
 mod filter;
 mod operator;
+mod reference;
 mod statement;
 
 #[cfg(test)]
