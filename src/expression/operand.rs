@@ -24,7 +24,7 @@ impl Parser {
         match self.kind().clone() {
             TokenKind::Literal(value) => {
                 self.at += 1;
-                self.node(Kind::Literal(value), range, 0)
+                Self::node(Kind::Literal(value), range, 0)
             }
             TokenKind::Symbol("(") => {
                 self.at += 1;
@@ -36,7 +36,7 @@ impl Parser {
             TokenKind::Symbol("[") => {
                 self.at += 1;
                 let (items, end, below) = self.items("]")?;
-                self.node(Kind::List(items), range.start..end, below)
+                Self::node(Kind::List(items), range.start..end, below)
             }
             TokenKind::Word(word) => self.word(word, range),
             TokenKind::Symbol("{") => {
@@ -59,7 +59,7 @@ impl Parser {
         };
         if let Some(value) = literal {
             self.at += 1;
-            return self.node(Kind::Literal(value), range, 0);
+            return Self::node(Kind::Literal(value), range, 0);
         }
         if KEYWORDS.contains(&word.as_str()) {
             let help = "a value belongs here";
@@ -68,7 +68,7 @@ impl Parser {
         self.at += 1;
         if !self.is("(") {
             let name = Name { text: word, range: range.clone() };
-            return self.node(Kind::Path(vec![name]), range, 0);
+            return Self::node(Kind::Path(vec![name]), range, 0);
         }
         self.at += 1;
         if word == "all" || word == "any" {
@@ -89,7 +89,7 @@ impl Parser {
             });
         };
         let (items, end, below) = self.items(")")?;
-        self.node(Kind::Call(function, items), range.start..end, below)
+        Self::node(Kind::Call(function, items), range.start..end, below)
     }
 
     /// Comma-separated values up to `close`, which ends at the returned place; and their depth.
@@ -152,6 +152,6 @@ impl Parser {
         self.quantifiers -= 1;
         let below = condition.depth.max(list.depth);
         let quantifier = Quantifier { all, condition, name: Name { text, range }, list };
-        self.node(Kind::Quantifier(Box::new(quantifier)), start..end, below)
+        Self::node(Kind::Quantifier(Box::new(quantifier)), start..end, below)
     }
 }

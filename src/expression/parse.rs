@@ -128,17 +128,17 @@ impl Parser {
     }
 
     /// Builds a node, refusing one that is too deep.
-    pub fn node(&self, kind: Kind, range: Range<usize>, below: usize) -> Result<Node, Finding> {
+    pub fn node(kind: Kind, range: Range<usize>, below: usize) -> Result<Node, Finding> {
         if below >= MAX_DEPTH {
             return Err(too_deep(range));
         }
         Ok(Node { kind, range, depth: below + 1 })
     }
 
-    fn binary(&self, operator: Operator, left: Node, right: Node) -> Result<Node, Finding> {
+    fn binary(operator: Operator, left: Node, right: Node) -> Result<Node, Finding> {
         let range = left.range.start..right.range.end;
         let below = left.depth.max(right.depth);
-        self.node(Kind::Binary(operator, Box::new(left), Box::new(right)), range, below)
+        Self::node(Kind::Binary(operator, Box::new(left), Box::new(right)), range, below)
     }
 
     /// A whole expression.
@@ -150,7 +150,7 @@ impl Parser {
         let mut left = self.and()?;
         while self.skip_word("or") {
             let right = self.and()?;
-            left = self.binary(Operator::Or, left, right)?;
+            left = Self::binary(Operator::Or, left, right)?;
         }
         self.depth -= 1;
         Ok(left)
@@ -160,7 +160,7 @@ impl Parser {
         let mut left = self.not()?;
         while self.skip_word("and") {
             let right = self.not()?;
-            left = self.binary(Operator::And, left, right)?;
+            left = Self::binary(Operator::And, left, right)?;
         }
         Ok(left)
     }
@@ -174,7 +174,7 @@ impl Parser {
         let mut node = self.relation()?;
         for start in starts.into_iter().rev() {
             let (range, below) = (start..node.range.end, node.depth);
-            node = self.node(Kind::Not(Box::new(node)), range, below)?;
+            node = Self::node(Kind::Not(Box::new(node)), range, below)?;
         }
         Ok(node)
     }
@@ -185,7 +185,7 @@ impl Parser {
             return Ok(left);
         };
         let right = self.default()?;
-        let node = self.binary(operator, left, right)?;
+        let node = Self::binary(operator, left, right)?;
         let range = self.range();
         if self.relation_operator().is_some() {
             let help = "join two comparisons with `and`: `a < b and b < c`";
@@ -231,7 +231,7 @@ impl Parser {
                     let right: Node = right;
                     let range = left.range.start..right.range.end;
                     let below = left.depth.max(right.depth);
-                    self.node(Kind::Default(Box::new(left), Box::new(right)), range, below)?
+                    Self::node(Kind::Default(Box::new(left), Box::new(right)), range, below)?
                 }
             });
         }
@@ -249,7 +249,7 @@ impl Parser {
                 return Ok(left);
             };
             let right = self.product()?;
-            left = self.binary(operator, left, right)?;
+            left = Self::binary(operator, left, right)?;
         }
     }
 
@@ -264,7 +264,7 @@ impl Parser {
                 return Ok(left);
             };
             let right = self.unary()?;
-            left = self.binary(operator, left, right)?;
+            left = Self::binary(operator, left, right)?;
         }
     }
 
@@ -277,7 +277,7 @@ impl Parser {
         let mut node = self.postfix()?;
         for start in starts.into_iter().rev() {
             let (range, below) = (start..node.range.end, node.depth);
-            node = self.node(Kind::Negate(Box::new(node)), range, below)?;
+            node = Self::node(Kind::Negate(Box::new(node)), range, below)?;
         }
         Ok(node)
     }
@@ -305,7 +305,7 @@ impl Parser {
             return Ok(node);
         }
         let below = node.depth;
-        self.node(Kind::Fields(Box::new(node), fields), range, below)
+        Self::node(Kind::Fields(Box::new(node), fields), range, below)
     }
 }
 

@@ -5,15 +5,16 @@
 //! tests for the part it guards.
 use std::ops::Range;
 
-use minijinja::machinery::ast::{Expr, Filter, Test, UnaryOpKind};
+use minijinja::machinery::ast::{CallArg, Expr, Filter, Test, UnaryOpKind};
 use minijinja::machinery::{Span, ast};
 
 use crate::domain::finding::{Code, Finding};
-use crate::domain::shape::{Scope, Shape};
+use crate::domain::shape::{ListRange, Scope, Shape};
 use crate::expression::reference::{self, Proof};
-use crate::expression::unify::{empty_value, strip, union};
+use crate::expression::unify::{describe, empty_list, empty_value, strip, union};
 use crate::expression::{Mention, code};
 
+use super::builtin::{self, Takes};
 use super::{clamp, filter};
 
 /// What an expression holds.
@@ -63,19 +64,13 @@ impl<'a> Checker<'a> {
         Self { source, scope, locals, proofs, findings: Vec::new(), mentions: Vec::new() }
     }
 
-    /// The problems, in the order of the text, each once.
-    pub fn take_findings(self) -> Vec<Finding> {
-        let mut findings = self.findings;
+    /// The root names and the problems, in the order of the text, each problem once.
+    pub fn finish(self) -> (Vec<Mention>, Vec<Finding>) {
+        let (mut mentions, mut findings) = (self.mentions, self.findings);
+        mentions.sort_by_key(|m| m.range.start);
         findings.sort_by_key(|f| f.range.start);
         findings.dedup();
-        findings
-    }
-
-    /// The root names, in the order of the text.
-    pub fn take_mentions(self) -> Vec<Mention> {
-        let mut mentions = self.mentions;
-        mentions.sort_by_key(|m| m.range.start);
-        mentions
+        (mentions, findings)
     }
 
     /// The bytes of a span.
@@ -226,7 +221,7 @@ impl<'a> Checker<'a> {
         let what = self.source.get(range.clone()).unwrap_or_default();
         let message = format!("nothing can be called in a prompt, and so not `{what}`");
         let name = what.rsplit('.').next().unwrap_or(what);
-        let help = if filter::is_filter(name) {
+        let help = if builtin::filter(name).is_some() {
             format!("`{name}` is a filter: write `value | {name}`")
         } else {
             "use a filter, as `value | join(\", \")`, or a `value` step".to_owned()
@@ -256,18 +251,23 @@ impl<'a> Checker<'a> {
 
     fn tested(&mut self, test: &Test<'_>) -> Seen {
         let lenient = matches!(test.name, "defined" | "undefined" | "none");
-        if lenient {
+        let shape = if lenient {
             self.test(&test.expr);
+            Shape::Any
         } else {
-            self.need(&test.expr);
-        }
-        for arg in &test.args {
-            self.need(filter::argument(arg));
-        }
-        if !filter::is_test(test.name) {
-            let range = self.name_range(&test.expr, test.name);
-            let (message, help) = filter::unknown_test(test.name);
+            self.need(&test.expr)
+        };
+        let range = self.name_range(&test.expr, test.name);
+        let Some(entry) = builtin::test(test.name) else {
+            let (message, help) = builtin::unknown_test(test.name);
             self.add(code::UNKNOWN_FUNCTION, range, message, Some(help));
+            return Seen::of(Shape::Boolean);
+        };
+        self.arguments(entry.name, entry.least, entry.args, entry.named, &test.args, &range);
+        if !entry.takes.fits(&shape) {
+            let message =
+                format!("'{}' needs {}, not {}", entry.name, entry.takes.what(), describe(&shape));
+            self.add(code::ARGUMENT, range, message, None);
         }
         Seen::of(Shape::Boolean)
     }
@@ -276,10 +276,10 @@ impl<'a> Checker<'a> {
         let Some(input) = &filter.expr else {
             return Seen::any();
         };
-        if !filter::is_filter(filter.name) {
+        if builtin::filter(filter.name).is_none() {
             self.see(input, true);
             let range = self.name_range(input, filter.name);
-            let (message, help) = filter::unknown_filter(filter.name);
+            let (message, help) = builtin::unknown_filter(filter.name);
             self.add(code::UNKNOWN_FUNCTION, range, message, Some(help));
             for arg in &filter.args {
                 self.see(filter::argument(arg), true);
@@ -290,18 +290,20 @@ impl<'a> Checker<'a> {
             return self.defaulted(filter, input, lenient);
         }
         let shape = self.need(input);
-        for arg in &filter.args {
-            self.need(filter::argument(arg));
-        }
         let range = self.name_range(input, filter.name);
         self.filtered(filter, input, &shape, range, self.text(whole))
     }
 
     fn defaulted(&mut self, filter: &Filter<'_>, input: &Expr<'_>, lenient: bool) -> Seen {
         let seen = self.see(input, true);
-        let fallback = match filter.args.first() {
-            Some(arg) => self.see(filter::argument(arg), lenient),
-            None => Seen::of(Shape::text()),
+        let fallback = match filter.args.as_slice() {
+            [] => Seen::of(Shape::text()),
+            [CallArg::Pos(fallback)] => self.see(fallback, lenient),
+            args => {
+                let range = self.name_range(input, filter.name);
+                self.arguments(filter.name, 0, &[Takes::Anything], &[], args, &range);
+                return Seen::any();
+            }
         };
         let shape = union(&seen.shape, &fallback.shape).unwrap_or(Shape::Any);
         Seen { shape, missing: fallback.missing }
@@ -324,7 +326,10 @@ impl<'a> Checker<'a> {
                 Some(common) => union(&common, &shape).unwrap_or(Shape::Any),
             });
         }
-        Seen::of(common.map_or_else(crate::expression::unify::empty_list, Shape::list))
+        let count = Some(items.len() as u64);
+        Seen::of(common.map_or_else(empty_list, |item| {
+            Shape::List(Box::new(item), ListRange { min: count, max: count })
+        }))
     }
 
     fn map(&mut self, map: &ast::Map<'_>) -> Seen {

@@ -126,6 +126,22 @@ fn a_template_renders_as_it_is_written() {
         ("{% set t %}a{{ plan.count }}{% endset %}{{ t | upper }}", "A2"),
         ("{% if plan.count %}{% set x = 1 %}{% else %}{% set x = 2 %}{% endif %}{{ x }}", "1"),
         ("{% with a = plan.marks %}{{ a.b }}{% endwith %}", "1"),
+        ("{{ 'a\n\nb' | indent(2) }}|{{ 'a' | indent(2, true) }}", "a\n\n  b|  a"),
+        ("{{ [1, 2, 3] | batch(2) }}", "[[1,2],[3]]"),
+        (
+            "{{ 'éa B' | capitalize }} {{ 'a b' | title }} {{ 'aba' | replace('a', '') }}",
+            "Éa b A B b",
+        ),
+        (
+            "{{ plan.questions | sort(attribute='id', reverse=true) | map(attribute='id') | list }}",
+            r#"["q2","q1"]"#,
+        ),
+        ("{{ plan.questions | selectattr('id', 'eq', 'q2') | length }}", "1"),
+        (
+            "{{ [3, 1, 2] | sort }} {{ [1, 1] | unique }} {{ [1, 2] | reverse }} {{ 2.45 | round(1) }}",
+            "[1,2,3] [1] [2,1] 2.5",
+        ),
+        ("{{ [1, 2] | sum }} {{ [1, 2] | max }} {{ -3 | abs }} {{ [1, 2] | last }}", "3 2 3 2"),
         ("{{ plan.questions[0].id | default('') }}", "q1"),
         ("{{ plan['count'] }}", "2"),
         ("{{ (plan.questions | first | default({'id': '?'})).id }}", "q1"),
@@ -188,6 +204,19 @@ fn every_problem_is_said_with_its_place_and_what_to_do() {
         "{{ plan.questions | map(attribute='di') | join }}",
         "{{ plan.questions | map('upper') | join }}",
         "{{ plan.questions | map(attribute='weight') | join }}",
+        "{{ plan.note | default('a', true) }}",
+        "{{ input.text | default(value='a') }}",
+        "{{ input.text | replace('a') }}",
+        "{{ input.text | replace('a', 1) }}",
+        "{{ plan.questions | join(sep=',') }}",
+        "{{ plan.questions | sort(attribute='wieght') | length }}",
+        "{{ plan.questions | selectattr('id', 'eqq', 'a') | length }}",
+        "{{ plan.questions | selectattr('id', 'eq') | length }}",
+        "{{ plan.count is divisibleby }}",
+        "{{ input.text is odd }}",
+        "{{ 1 / plan.count }}",
+        "{{ plan.count % 0 }}",
+        "{{ 2 ** plan.count }}",
         "{{ plan.count + 'a' }}",
         "{{ plan.count * 'a' }}",
         "{{ plan.urgency == 'hihg' }}",
@@ -353,7 +382,9 @@ fn a_rendering_is_bounded() {
     let doubling = error(&doubling, 1000);
     assert!(doubling.ends_with(work), "{doubling}");
     let joined = error("{{ a | join(t) }}", 5000);
-    assert!(joined.ends_with("the joined text is too long"), "{joined}");
+    let indented = error("{{ t | replace('x', '\n.') | indent(5000) }}", 5000);
+    assert!(indented.ends_with("the text a filter makes is too long"), "{indented}");
+    assert!(joined.ends_with("the text a filter makes is too long"), "{joined}");
 }
 
 #[test]
