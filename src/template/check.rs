@@ -90,7 +90,6 @@ impl<'a> Checker<'a> {
     pub fn range_of(&self, expr: &Expr<'_>) -> Range<usize> {
         let own = self.range(expr.span());
         let start = match expr {
-            Expr::Var(_) | Expr::Const(_) => own.start,
             Expr::GetAttr(e) => self.range_of(&e.expr).start,
             Expr::GetItem(e) => self.range_of(&e.expr).start,
             Expr::Slice(e) => self.range_of(&e.expr).start,
@@ -100,7 +99,12 @@ impl<'a> Checker<'a> {
             Expr::IfExpr(e) => self.range_of(&e.true_expr).start,
             Expr::Test(e) => self.range_of(&e.expr).start,
             Expr::Filter(e) => e.expr.as_ref().map_or(own.start, |e| self.range_of(e).start),
-            Expr::UnaryOp(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => own.start,
+            Expr::Var(_)
+            | Expr::Const(_)
+            | Expr::UnaryOp(_)
+            | Expr::List(_)
+            | Expr::Tuple(_)
+            | Expr::Map(_) => own.start,
         };
         start.min(own.end)..own.end
     }
