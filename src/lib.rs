@@ -7,6 +7,7 @@ pub mod driver;
 pub mod expression;
 pub mod provider;
 pub mod schema;
+pub mod server;
 pub mod template;
 pub mod trace;
 pub mod workflow;
