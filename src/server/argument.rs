@@ -98,13 +98,14 @@ mod tests {
 
     use super::*;
 
-    fn arguments(value: Value) -> Arguments {
+    fn arguments(value: &Value) -> Arguments {
         Arguments::new(value.as_object().cloned().unwrap_or_default())
     }
 
     #[test]
     fn every_problem_is_named_with_its_pointer() {
-        let mut read = arguments(json!({"workflow": 3, "input": "{}", "deadline_s": -1, "frsh": true}));
+        let mut read =
+            arguments(&json!({"workflow": 3, "input": "{}", "deadline_s": -1, "frsh": true}));
         read.text("workflow");
         read.object("input");
         read.seconds("deadline_s", Duration::from_millis(100));
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn absent_and_null_arguments_take_their_defaults() {
-        let mut read = arguments(json!({"run_id": "run_1", "wait_s": null}));
+        let mut read = arguments(&json!({"run_id": "run_1", "wait_s": null}));
         assert_eq!(read.text("run_id"), "run_1");
         assert_eq!(read.seconds("wait_s", Duration::ZERO), None);
         assert!(!read.flag("fresh"));

@@ -95,8 +95,8 @@ async fn follow<H: Runs>(
             let phase = run.progress().borrow().phase.clone();
             End::HandedOver(run.report(), phase)
         }
-        () = progress::tell(run, context.meta.get_progress_token(), &context.peer) => {
-            End::Withdrawn(run.report())
+        never = progress::tell(run, context.meta.get_progress_token(), &context.peer) => {
+            match never {}
         }
     };
     withdraw.0 = None;

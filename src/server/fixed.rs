@@ -266,7 +266,7 @@ async fn get_run<H: Runs>(
         () = sleep(wait) => run.report(),
         () = context.ct.cancelled() => run.report(),
         () = server.closing.cancelled() => run.report(),
-        () = progress::tell(&run, context.meta.get_progress_token(), &context.peer) => run.report(),
+        never = progress::tell(&run, context.meta.get_progress_token(), &context.peer) => match never {},
     };
     of_run(&report, &run.progress().borrow().phase)
 }
@@ -281,8 +281,7 @@ async fn cancel_run<H: Runs>(server: &Server<H>, mut arguments: Arguments) -> Ca
         return call::error(text::unknown_run(&id));
     };
     run.cancel();
-    let report =
-        timeout(CANCEL_WAIT, run.finished()).await.unwrap_or_else(|_| run.report());
+    let report = timeout(CANCEL_WAIT, run.finished()).await.unwrap_or_else(|_| run.report());
     of_run(&report, &run.progress().borrow().phase)
 }
 
@@ -329,8 +328,7 @@ fn of_run(report: &RunReport, phase: &str) -> CallToolResult {
         return call::error(too_large).with_meta(Some(call::meta(report)));
     }
     let bytes = json.len();
-    let first =
-        if bytes > call::TEXT_MAX { text::structured_only(report, bytes) } else { json };
+    let first = if bytes > call::TEXT_MAX { text::structured_only(report, bytes) } else { json };
     call::success(view, first, said).with_meta(Some(call::meta(report)))
 }
 

@@ -119,7 +119,7 @@ impl<H: Runs> Server<H> {
     }
 
     /// Tells clients of every generation whose tools differ from the last one's.
-    async fn announce(&self) {
+    async fn announce(&self) -> std::convert::Infallible {
         let mut catalog = self.catalog.clone();
         let mut told = self.toolbox();
         while catalog.changed().await.is_ok() {
@@ -196,7 +196,10 @@ impl<H: Runs> ServerHandler for Server<H> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         if !self.audience.subscribe(context.sink().clone()) {
-            return Err(ErrorData::invalid_request("too many subscriptions on this connection", None));
+            return Err(ErrorData::invalid_request(
+                "too many subscriptions on this connection",
+                None,
+            ));
         }
         // At the end of input a subscription that went on would hold up rmcp's drain for all of its 5 s.
         tokio::select! {

@@ -1,9 +1,10 @@
-//! Progress notifications: at every change of phase, and every [`BEAT`] while nothing changes.
+//! Progress notifications: at every change of phase, and every 5 s while nothing changes.
 //!
 //! They are told by a future that runs beside the wait for the run, never in its way: rmcp stops serving
 //! notifications at the end of input, and a client that does not read stops them too; each send is given
 //! [`SEND_LIMIT`] and then forgotten.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -15,15 +16,22 @@ use super::runs::Run;
 use super::text;
 use crate::driver::Progress;
 
-/// Longest silence. Clients that reset their timeout on progress allow 5 s and more.
+/// Longest silence: clients that reset their timeout on progress allow 5 s and more.
+#[cfg(test)]
 pub(super) const BEAT: Duration = Duration::from_secs(5);
 /// Longest wait for one notification to be taken.
 pub(super) const SEND_LIMIT: Duration = Duration::from_millis(200);
+/// Wait for a change before the next notification is due; with gap and send it stays within 5 s.
+const PAUSE: Duration = Duration::from_millis(4750);
 /// Shortest time between two notifications: a fan-out of a thousand items must not flood a client.
 const GAP: Duration = Duration::from_millis(50);
 
 /// Tells `peer` what `run` is at, for as long as it is polled. Never completes by itself.
-pub(super) async fn tell<R: Run>(run: &R, token: Option<ProgressToken>, peer: &Peer<RoleServer>) {
+pub(super) async fn tell<R: Run>(
+    run: &R,
+    token: Option<ProgressToken>,
+    peer: &Peer<RoleServer>,
+) -> Infallible {
     if let Some(token) = token {
         let mut progress = run.progress();
         let mut gauge = Gauge::default();
@@ -45,7 +53,7 @@ pub(super) async fn tell<R: Run>(run: &R, token: Option<ProgressToken>, peer: &P
                 break;
             }
             sleep(GAP).await;
-            if let Ok(Err(_)) = timeout(BEAT - GAP - SEND_LIMIT, progress.changed()).await {
+            if let Ok(Err(_)) = timeout(PAUSE, progress.changed()).await {
                 break;
             }
         }

@@ -43,7 +43,9 @@ pub enum ServeError {
     #[error("cannot wait for signals: {0}")]
     Signals(#[source] io::Error),
     /// The client's first message is none that MCP begins with.
-    #[error("the client did not begin an MCP session: {0}; 'serve' is meant to be started by an MCP client, see 'punctual install --help'")]
+    #[error(
+        "the client did not begin an MCP session: {0}; 'serve' is meant to be started by an MCP client, see 'punctual install --help'"
+    )]
     Handshake(#[source] Box<ServerInitializeError>),
     /// The protocol loop broke off.
     #[error("the MCP connection broke off: {0}")]
@@ -111,10 +113,9 @@ where
     let server = Arc::new(Server::new(host, catalog, options, closing.clone()));
     let drain = server.options.drain;
     let read = Input::new(read, stop.clone(), closing.clone());
-    let ended = if stop.is_cancelled() { ServeEnd::Stopped } else { ServeEnd::InputClosed };
     let service = match serve_server(server.clone(), (read, write)).await {
         Ok(service) => service,
-        Err(_) if closing.is_cancelled() => return Ok(ended),
+        Err(_) if closing.is_cancelled() => return Ok(end_of(&stop)),
         Err(error) => return Err(ServeError::Handshake(Box::new(error))),
     };
     let outcome = tokio::select! {
@@ -123,13 +124,16 @@ where
             tracing::warn!("the client does not read: some answers could not be written");
             Ok(QuitReason::Closed)
         }
-        () = server.announce() => Ok(QuitReason::Closed),
+        never = server.announce() => match never {},
     };
     match outcome {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Broken(error)),
-        Ok(_) if stop.is_cancelled() => Ok(ServeEnd::Stopped),
-        Ok(_) => Ok(ServeEnd::InputClosed),
+        Ok(_) => Ok(end_of(&stop)),
     }
+}
+
+fn end_of(stop: &CancellationToken) -> ServeEnd {
+    if stop.is_cancelled() { ServeEnd::Stopped } else { ServeEnd::InputClosed }
 }
 
 /// A reader that ends when it is told to stop, and says so when it ends.

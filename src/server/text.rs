@@ -105,11 +105,11 @@ pub(super) fn failure(report: &RunReport) -> String {
 /// What to do after a failure.
 fn advice(retryable: bool, retry_after_ms: Option<u64>, kept: &[&str]) -> String {
     if !retryable {
-        return "Making the same call again will not help: the cause above has to change first.".to_owned();
+        return "Making the same call again will not help: the cause above has to change first."
+            .to_owned();
     }
-    let when = retry_after_ms.map_or_else(String::new, |ms| {
-        format!(" in {}", show(Duration::from_millis(ms)))
-    });
+    let when = retry_after_ms
+        .map_or_else(String::new, |ms| format!(" in {}", show(Duration::from_millis(ms))));
     if kept.is_empty() {
         return format!("Making the same call again{when} may help.");
     }
@@ -255,8 +255,7 @@ pub(super) fn broken_promise(report: &RunReport, lines: &str) -> String {
 }
 
 /// Too many calls at once.
-pub(super) const BUSY: &str =
-    "Not started: too many calls are open on this connection. Wait for some to end, then call again.";
+pub(super) const BUSY: &str = "Not started: too many calls are open on this connection. Wait for some to end, then call again.";
 
 /// `support_triage` → `Support triage`.
 fn from_name(name: &str) -> String {

@@ -44,8 +44,7 @@ impl Toolbox {
 
 fn of_workflow(workflow: &Workflow) -> Tool {
     let made_up = simulated(workflow);
-    let description =
-        text::description(&workflow.description, workflow.plan.deadline, made_up);
+    let description = text::description(&workflow.description, workflow.plan.deadline, made_up);
     let title = text::title(&workflow.name, workflow.title.as_deref(), made_up);
     Tool::new(workflow.name.clone(), description, schema(workflow.input_schema.source()))
         .with_title(title.clone())
