@@ -16,9 +16,6 @@ use super::runs::Run;
 use super::text;
 use crate::driver::Progress;
 
-/// Longest silence: clients that reset their timeout on progress allow 5 s and more.
-#[cfg(test)]
-pub(super) const BEAT: Duration = Duration::from_secs(5);
 /// Longest wait for one notification to be taken.
 pub(super) const SEND_LIMIT: Duration = Duration::from_millis(200);
 /// Wait for a change before the next notification is due; with gap and send it stays within 5 s.
