@@ -46,11 +46,17 @@ impl Wire {
             .await;
     }
 
+    /// How serving ended, within the drain and what follows it.
+    async fn ended(self) -> ServeEnd {
+        timeout(Duration::from_secs(8), self.serving).await.expect("bounded").unwrap().unwrap()
+    }
+
     /// The next line that is no progress notification; `None` at the end.
     async fn receive(&mut self) -> Option<Value> {
         loop {
+            let line = timeout(Duration::from_secs(30), self.from.next_line()).await;
             let message: Value =
-                serde_json::from_str(&self.from.next_line().await.unwrap()?).unwrap();
+                serde_json::from_str(&line.expect("a line or the end").unwrap()?).unwrap();
             if message["method"] != "notifications/progress" {
                 return Some(message);
             }
@@ -75,7 +81,7 @@ async fn a_call_in_flight_at_the_end_of_input_is_answered_even_with_progress() {
     let answer = timeout(Duration::from_millis(500), wire.receive()).await.unwrap().unwrap();
     assert_eq!(answer["result"]["structuredContent"], json!({"bullets": ["kept"]}));
     assert_eq!(wire.receive().await, None);
-    assert_eq!(wire.serving.await.unwrap().unwrap(), ServeEnd::InputClosed);
+    assert_eq!(wire.ended().await, ServeEnd::InputClosed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +101,7 @@ async fn a_call_that_outlasts_the_drain_is_cancelled_and_says_so() {
     Making the same call again may help.
     Run run_0000000000000001; `punctual trace run_0000000000000001` shows every attempt and decision.
     ");
-    assert_eq!(wire.serving.await.unwrap().unwrap(), ServeEnd::InputClosed);
+    assert_eq!(wire.ended().await, ServeEnd::InputClosed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,7 +114,7 @@ async fn stopping_drains_like_the_end_of_input() {
     assert_eq!(run.outcome(), "running", "calls in flight get time to end");
     run.deliver(json!({"bullets": []}));
     assert_eq!(wire.receive().await.unwrap()["id"], 1);
-    assert_eq!(wire.serving.await.unwrap().unwrap(), ServeEnd::Stopped);
+    assert_eq!(wire.ended().await, ServeEnd::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,9 +123,7 @@ async fn a_client_that_no_longer_reads_cannot_hold_the_server() {
     wire.call(1, json!({})).await;
     wire.host.call(1).await.run.deliver(json!({"bullets": ["x".repeat(1 << 18)]}));
     wire.to = None;
-    let limit = Duration::from_secs(8);
-    let end = timeout(limit, wire.serving).await.expect("bounded").unwrap().unwrap();
-    assert_eq!(end, ServeEnd::InputClosed);
+    assert_eq!(wire.ended().await, ServeEnd::InputClosed);
 }
 
 #[tokio::test(start_paused = true)]

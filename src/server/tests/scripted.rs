@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::domain::id::RunId;
 use crate::domain::plan::{Budget, Plan, ProviderPlan};
@@ -90,10 +91,11 @@ impl ScriptedRun {
         self.report.borrow().outcome.clone()
     }
 
-    /// Until the run has been withdrawn.
+    /// Until the run has been withdrawn, which must not take longer than a second.
     pub async fn cancelled(&self) {
         let mut report = self.report.subscribe();
-        report.wait_for(|r| r.outcome == "cancelled").await.unwrap();
+        let withdrawn = report.wait_for(|r| r.outcome == "cancelled");
+        timeout(Duration::from_secs(1), withdrawn).await.expect("the run is withdrawn").unwrap();
     }
 }
 
