@@ -6,9 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{
+    CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, MetaObject,
+    ProtocolVersion,
+};
 use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -27,6 +30,8 @@ pub(super) const DEADLINE_META: &str = "punctual/deadlineMs";
 pub(super) const TEXT_MAX: usize = 1024 * 1024;
 /// Largest output given out, in bytes.
 pub(super) const OUTPUT_MAX: usize = 8 * 1024 * 1024;
+/// Methods that this server serves, and that rmcp reports as unknown where their parameters do not fit.
+const KNOWN_METHODS: [&str; 4] = ["initialize", "tools/list", "tools/call", "subscriptions/listen"];
 /// Wait for a cancelled run to say what it cost.
 const LAST_WORD: Duration = Duration::from_millis(300);
 
@@ -130,6 +135,36 @@ fn own_deadline(context: &RequestContext<RoleServer>) -> Result<Option<Duration>
             "/_meta/punctual~1deadlineMs: must be a whole number of milliseconds above 0, got {value}"
         )),
     }
+}
+
+/// Answers a request that rmcp could not read. It takes a known method whose parameters do not fit for an
+/// unknown method; a call whose arguments are no object still is a call, and is answered as one.
+pub(super) fn malformed(
+    request: &CustomRequest,
+    context: &RequestContext<RoleServer>,
+) -> Result<CustomResult, ErrorData> {
+    let method = &request.method;
+    if !KNOWN_METHODS.contains(&method.as_str()) {
+        let shown: String = method.chars().take(80).collect();
+        let message = format!("there is no method '{shown}'");
+        return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
+    }
+    let params = request.params.as_ref();
+    let named = params.and_then(|p| p.get("name")).and_then(Value::as_str);
+    let arguments = params.and_then(|p| p.get("arguments"));
+    let (Some(name), Some(arguments)) = (named.filter(|_| method == "tools/call"), arguments)
+    else {
+        let message = format!("the parameters of '{method}' do not have the form MCP gives them");
+        return Err(ErrorData::invalid_params(message, None));
+    };
+    let shown: String = arguments.to_string().chars().take(80).collect();
+    let problem = format!("/: the arguments must be an object, got {shown}");
+    let name: String = name.chars().take(80).collect();
+    let mut result = error(text::wrong_arguments(&name, &[problem]));
+    if context.protocol_version().is_none_or(|v| v < ProtocolVersion::V_2026_07_28) {
+        result.result_type = None;
+    }
+    Ok(CustomResult::new(json!(result)))
 }
 
 /// What a caller gets for an ended run.

@@ -45,11 +45,12 @@ pub(super) async fn tell<R: Run>(
             if let Some(total) = total {
                 param = param.with_total(total);
             }
-            let sent = timeout(SEND_LIMIT, peer.notify_progress(param)).await;
-            if matches!(sent, Ok(Err(_))) {
-                break;
+            match timeout(SEND_LIMIT, peer.notify_progress(param)).await {
+                Ok(Ok(())) => sleep(GAP).await,
+                Ok(Err(_)) => break,
+                // rmcp keeps what was not taken, so a client that does not read is told little.
+                Err(_) => sleep(PAUSE).await,
             }
-            sleep(GAP).await;
             if let Ok(Err(_)) = timeout(PAUSE, progress.changed()).await {
                 break;
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -36,15 +37,21 @@ def call(number: int, tool: str, arguments: dict) -> dict:
 class Server:
     """The process, with every line of its standard output kept."""
 
-    def __init__(self, directory, hello: bool = True) -> None:
+    def __init__(self, directory, hello: bool = True, sockets: bool = False) -> None:
+        # Node gives its children sockets where Python gives them pipes.
+        ours, theirs = socket.socketpair() if sockets else (None, None)
         self.process = subprocess.Popen(
             command(directory),
             env=environment(directory),
             cwd="/",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=theirs or subprocess.PIPE,
+            stdout=theirs or subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self.stdin = ours.makefile("wb") if ours else self.process.stdin
+        self.stdout = ours.makefile("rb") if ours else self.process.stdout
+        if theirs:
+            theirs.close()
         self.lines: list[bytes] = []
         self.messages: queue.Queue[dict | None] = queue.Queue()
         self.waiting: list[dict] = []
@@ -57,7 +64,7 @@ class Server:
             self.send(INITIALIZED)
 
     def _read(self) -> None:
-        for line in self.process.stdout:
+        for line in self.stdout:
             self.lines.append(line)
             try:
                 self.messages.put(json.loads(line))
@@ -72,8 +79,8 @@ class Server:
         self.raw(json.dumps(message).encode() + b"\n")
 
     def raw(self, line: bytes) -> None:
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
+        self.stdin.write(line)
+        self.stdin.flush()
 
     def next(self, wanted, timeout: float = 15.0) -> dict:
         until = time.monotonic() + timeout
@@ -130,7 +137,7 @@ def end_of_input() -> None:
     with check_now("end of input in a short call: it is answered, and the process exits"):
         with folder() as directory, Server(directory) as server:
             server.send(call(1, "quick", {"text": "Words."}))
-            server.process.stdin.close()
+            server.stdin.close()
             began = time.monotonic()
             contains(text_of(server.answer(1, 6)), "summary")
             equal(server.ended(6), 0, "exit code")
@@ -140,7 +147,7 @@ def end_of_input() -> None:
         with folder() as directory, Server(directory) as server:
             server.send(call(1, "slow", {"text": "Words."}))
             server.under_way()
-            server.process.stdin.close()
+            server.stdin.close()
             answer = server.answer(1, 7)
             if answer["result"].get("isError"):
                 contains(text_of(answer), "shutting down", "run_")
@@ -148,11 +155,11 @@ def end_of_input() -> None:
             server.only_json_rpc()
     with check_now("end of input before the first message: the process exits"):
         with folder() as directory, Server(directory, hello=False) as server:
-            server.process.stdin.close()
+            server.stdin.close()
             equal(server.ended(3), 0, "exit code")
     with check_now("end of input with nothing in flight: the process exits at once"):
         with folder() as directory, Server(directory) as server:
-            server.process.stdin.close()
+            server.stdin.close()
             equal(server.ended(2), 0, "exit code")
 
 
@@ -170,10 +177,12 @@ def signals() -> None:
                 # 0, or the shell's way of naming a signal; never death by the signal itself.
                 equal(server.ended(3) in (0, 128 + number), True, f"exit code {server.process.returncode}")
                 server.only_json_rpc()
-    with check_now("SIGTERM with nothing in flight and input open: the process exits at once"):
-        with folder() as directory, Server(directory) as server:
-            server.process.send_signal(signal.SIGTERM)
-            equal(server.ended(2) in (0, 143), True, f"exit code {server.process.returncode}")
+    for sockets in (False, True):
+        kind = "a socket" if sockets else "a pipe"
+        with check_now(f"SIGTERM with nothing in flight and {kind} for input: the process exits at once"):
+            with folder() as directory, Server(directory, sockets=sockets) as server:
+                server.process.send_signal(signal.SIGTERM)
+                equal(server.ended(2) in (0, 143), True, f"exit code {server.process.returncode}")
 
 
 def standard_output() -> None:
@@ -186,11 +195,16 @@ def standard_output() -> None:
             server.send(call(2, "nothing", {}))
             server.send(call(3, "quick", {"text": "Words."}))
             server.send({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})
+            server.send(call(5, "quick", ["no object"]))
+            server.send(call(6, "quick", {"text": "long " * 2_000_000}))
             (directory / "workflows" / "broken.yaml").write_bytes(b"description: [\xff\n")
-            for number in (1, 2, 3, 4):
+            for number in (1, 2, 3, 4, 6):
                 server.answer(number)
+            answer = server.answer(5)
+            equal(answer["result"]["isError"], True, "isError")
+            contains(text_of(answer), "must be an object")
             equal(server.next(lambda m: m.get("id") == 90)["error"]["code"], -32601, "error code")
-            server.process.stdin.close()
+            server.stdin.close()
             equal(server.ended(6), 0, "exit code")
             server.only_json_rpc()
     with check_now("a cancelled request gets no answer"):
@@ -201,7 +215,7 @@ def standard_output() -> None:
             server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel})
             server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
             server.answer(2)
-            server.process.stdin.close()
+            server.stdin.close()
             equal(server.ended(3), 0, "exit code")
             answered = [json.loads(line).get("id") for line in server.lines]
             equal(1 in answered, False, "an answer to the cancelled request")
@@ -209,7 +223,7 @@ def standard_output() -> None:
         with folder() as directory, Server(directory) as server:
             server.send(call(1, "quick", {"text": "the word xylograph"}))
             server.answer(1)
-            server.process.stdin.close()
+            server.stdin.close()
             server.ended(6)
             equal(b"xylograph" in server.stderr, False, "the input is in the log")
 

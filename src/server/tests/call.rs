@@ -208,3 +208,23 @@ async fn an_unknown_tool_is_answered_with_names_that_exist() {
     assert_eq!(result.is_error, Some(true));
     insta::assert_snapshot!(texts(&result)[0], @"There is no tool 'sumarize'. Did you mean 'summarize'? There is: summarize, triage, list_workflows, run_workflow, get_run, cancel_run.");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_arguments_are_no_object_is_answered_as_a_call() {
+    let bench = bench().await;
+    let call = |params: Value| {
+        let method = "tools/call".to_owned();
+        ClientRequest::CustomRequest(rmcp::model::CustomRequest::new(method, Some(params)))
+    };
+    let request = call(json!({"name": "summarize", "arguments": ["t"]}));
+    let answer = bench.client.send_request(request).await.unwrap();
+    let ServerResult::CallToolResult(result) = answer else { panic!("{answer:?}") };
+    assert_eq!(result.is_error, Some(true));
+    insta::assert_snapshot!(texts(&result)[0], @r#"
+    summarize did nothing: its arguments do not fit its input schema.
+    /: the arguments must be an object, got ["t"]
+    Correct these and call it again.
+    "#);
+    let error = bench.client.send_request(call(json!({"arguments": {}}))).await.unwrap_err();
+    assert!(error.to_string().contains("do not have the form"), "{error}");
+}
