@@ -4,10 +4,15 @@
 pub mod definition;
 pub mod domain;
 pub mod driver;
+pub mod engine;
 pub mod expression;
+pub mod policy;
 pub mod provider;
+pub mod resume;
+pub mod run;
 pub mod schema;
 pub mod server;
+pub mod store;
 pub mod template;
 pub mod trace;
 pub mod workflow;

@@ -62,7 +62,7 @@ pub(super) async fn answer<H: Runs>(
         Ok(None) => {}
         Err(problem) => return error(text::wrong_arguments(&workflow.name, &[problem])),
     }
-    let run = match server.host.start(workflow, input, options) {
+    let run = match server.host.start(workflow, input, &options) {
         Ok(run) => run,
         Err(refusal) => return error(text::refusal(&workflow.name, &refusal)),
     };

@@ -10,17 +10,18 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::argument::Arguments;
-use super::catalog::{Catalog, simulated};
 use super::runs::{Run, Runs};
-use super::tool::schema;
+use super::tool::{schema, simulated};
 use super::{Server, call, progress, text};
+use crate::definition::catalog::Catalog;
 use crate::domain::finding::did_you_mean;
 use crate::domain::id::RunId;
 use crate::driver::CallOptions;
 use crate::trace::report::RunReport;
 
-/// Names that no workflow may have.
-pub const FIXED_TOOLS: [&str; 4] = ["list_workflows", "run_workflow", "get_run", "cancel_run"];
+/// Their names, which no workflow may have.
+pub(super) const FIXED_TOOLS: [&str; 4] =
+    ["list_workflows", "run_workflow", "get_run", "cancel_run"];
 
 /// Longest wait of `get_run`: clients hang up after 60 s.
 const WAIT_MAX: Duration = Duration::from_secs(50);
@@ -212,10 +213,10 @@ fn list_workflows(catalog: &Catalog, arguments: Arguments) -> CallToolResult {
         .iter()
         .map(|q| {
             json!({
-                "file": q.file.display().to_string(),
+                "file": q.file,
                 "name": q.name,
                 "serving_previous": q.serving_previous,
-                "diagnostics": q.diagnostics,
+                "diagnostics": q.diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -280,7 +281,7 @@ async fn cancel_run<H: Runs>(server: &Server<H>, mut arguments: Arguments) -> Ca
     let Some(run) = RunId::parse(&id).and_then(|id| server.host.run(&id)) else {
         return call::error(text::unknown_run(&id));
     };
-    run.cancel();
+    run.stop();
     let report = timeout(CANCEL_WAIT, run.finished()).await.unwrap_or_else(|_| run.report());
     of_run(&report, &run.progress().borrow().phase)
 }

@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 
 mod argument;
 mod call;
-mod catalog;
 mod fixed;
 mod notify;
 mod progress;
@@ -30,11 +29,10 @@ mod stdio;
 mod text;
 mod tool;
 
-pub use catalog::{Catalog, Quarantined};
-pub use fixed::FIXED_TOOLS;
 pub use runs::{Run, Runs};
 pub use stdio::{ServeEnd, ServeError, serve_on, serve_stdio};
 
+use crate::definition::catalog::Catalog;
 use crate::driver::CallOptions;
 use tool::Toolbox;
 
@@ -178,7 +176,7 @@ impl<H: Runs> ServerHandler for Server<H> {
             if let Some(result) = fixed::answer(self, &request.name, arguments, &context).await {
                 return Ok(result.into());
             }
-            more = &FIXED_TOOLS;
+            more = &fixed::FIXED_TOOLS;
         }
         // Not a protocol error: a client with a stale list shows its model this text only.
         Ok(call::error(fixed::missing(&catalog, "tool", &request.name, more)).into())

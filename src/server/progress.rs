@@ -19,9 +19,9 @@ use crate::driver::Progress;
 /// Longest wait for one notification to be taken.
 pub(super) const SEND_LIMIT: Duration = Duration::from_millis(200);
 /// Wait for a change before the next notification is due; with gap and send it stays within 5 s.
-const PAUSE: Duration = Duration::from_millis(4750);
+const PAUSE: Duration = Duration::from_millis(4700);
 /// Shortest time between two notifications: a fan-out of a thousand items must not flood a client.
-const GAP: Duration = Duration::from_millis(50);
+const GAP: Duration = Duration::from_millis(100);
 
 /// Tells `peer` what `run` is at, for as long as it is polled. Never completes by itself.
 pub(super) async fn tell<R: Run>(

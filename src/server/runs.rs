@@ -22,10 +22,10 @@ pub trait Runs: Send + Sync + 'static {
     /// # Errors
     /// Arguments that do not fit, a full or a closing host.
     fn start(
-        &self,
+        self: &Arc<Self>,
         workflow: &Arc<Workflow>,
         input: Value,
-        options: CallOptions,
+        options: &CallOptions,
     ) -> Result<Self::Run, Refusal>;
 
     /// A run of this process, in flight or among the latest ended.
@@ -41,8 +41,10 @@ pub trait Run: Clone + Send + Sync + 'static {
     fn id(&self) -> &RunId;
     /// What it is at.
     fn progress(&self) -> watch::Receiver<Progress>;
-    /// Withdraws the call. Returns at once.
+    /// This caller no longer wants the result; at most once a caller. Returns at once.
     fn cancel(&self);
+    /// Cancels the run whoever waits for it. Returns at once.
+    fn stop(&self);
     /// The report as it stands.
     fn report(&self) -> RunReport;
     /// Waits for the end and returns the final report. Cancel-safe.
@@ -53,10 +55,10 @@ impl Runs for Host {
     type Run = RunHandle;
 
     fn start(
-        &self,
+        self: &Arc<Self>,
         workflow: &Arc<Workflow>,
         input: Value,
-        options: CallOptions,
+        options: &CallOptions,
     ) -> Result<RunHandle, Refusal> {
         Self::start(self, workflow, input, options)
     }
@@ -81,6 +83,10 @@ impl Run for RunHandle {
 
     fn cancel(&self) {
         Self::cancel(self);
+    }
+
+    fn stop(&self) {
+        Self::stop(self);
     }
 
     fn report(&self) -> RunReport {

@@ -16,9 +16,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::catalog::Catalog;
 use super::runs::Runs;
 use super::{Server, ServerOptions};
+use crate::definition::catalog::Catalog;
 
 /// Beyond the drain: for the last answers to be written.
 const LAST_WRITE: Duration = Duration::from_millis(1500);

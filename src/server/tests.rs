@@ -18,7 +18,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Catalog, Quarantined, ServeEnd, ServeError, ServerOptions, serve_on};
+use super::{ServeEnd, ServeError, ServerOptions, serve_on};
+use crate::definition::catalog::{Catalog, Quarantined, load};
+use crate::definition::diagnostic::Diagnostic;
+use crate::definition::environment::Environment;
+use crate::definition::folder::Folder;
+use crate::domain::finding::Code;
 use crate::driver::Refusal;
 use scripted::{Scripted, workflow};
 
@@ -66,7 +71,8 @@ struct Bench {
 fn catalog(names: &[&str], generation: u64) -> Arc<Catalog> {
     let workflows =
         names.iter().map(|name| ((*name).to_owned(), Arc::new(workflow(name, false)))).collect();
-    Arc::new(Catalog { workflows, quarantined: Vec::new(), generation })
+    let builtin = load(&Folder::builtin(), &Environment::default(), None);
+    Arc::new(Catalog { workflows, quarantined: Vec::new(), generation, ..builtin })
 }
 
 fn modern() -> ClientLifecycleMode {

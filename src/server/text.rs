@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::catalog::Quarantined;
+use crate::definition::catalog::Quarantined;
 use crate::domain::id::RunId;
 use crate::domain::money::Usd;
 use crate::domain::time::show;
@@ -186,8 +186,8 @@ pub(super) fn quarantined(file: &Quarantined) -> String {
     format!(
         "The workflow '{}' cannot run: its file {} has errors.\n{}\nCorrect the file; it is loaded again as soon as it is saved.",
         file.name,
-        file.file.display(),
-        file.diagnostics.join("\n")
+        file.file,
+        file.diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     )
 }
 

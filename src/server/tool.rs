@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use super::catalog::{Catalog, simulated};
 use super::{fixed, text};
+use crate::definition::catalog::Catalog;
 use crate::workflow::Workflow;
 
 /// The tools of one generation.
@@ -56,6 +56,12 @@ fn of_workflow(workflow: &Workflow) -> Tool {
                 .idempotent(false)
                 .open_world(true),
         )
+}
+
+/// Whether every answer is made up, whichever path is taken.
+pub(super) fn simulated(workflow: &Workflow) -> bool {
+    let providers = &workflow.plan.providers;
+    !providers.is_empty() && providers.iter().all(|p| p.simulated)
 }
 
 /// A root that is no object is refused when a workflow is loaded; clients would drop the whole list for it.

@@ -95,9 +95,13 @@ async fn list_workflows_shows_what_serves_and_what_is_quarantined() {
     let bench = bench().await;
     let mut next = (*catalog(&["summarize"], 2)).clone();
     next.quarantined.push(Quarantined {
-        file: "workflows/broken.yaml".into(),
+        file: "workflows/broken.yaml".to_owned(),
         name: "broken".to_owned(),
-        diagnostics: vec!["workflows/broken.yaml:3:1 error[P0101]: 'steps' is missing".to_owned()],
+        diagnostics: vec![Diagnostic::of_file(
+            Code("P0101"),
+            "workflows/broken.yaml",
+            "'steps' is missing",
+        )],
         serving_previous: false,
     });
     bench.catalog.send_replace(Arc::new(next));
@@ -112,7 +116,7 @@ async fn list_workflows_shows_what_serves_and_what_is_quarantined() {
     let result = bench.call("broken", json!({})).await;
     insta::assert_snapshot!(texts(&result)[0], @r"
     The workflow 'broken' cannot run: its file workflows/broken.yaml has errors.
-    workflows/broken.yaml:3:1 error[P0101]: 'steps' is missing
+    workflows/broken.yaml error[P0101]: 'steps' is missing
     Correct the file; it is loaded again as soon as it is saved.
     ");
 }

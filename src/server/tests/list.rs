@@ -34,7 +34,7 @@ async fn the_fixed_tools_can_be_hidden() {
 #[tokio::test(start_paused = true)]
 async fn a_simulated_workflow_says_so_in_title_and_text() {
     let bench = bench().await;
-    let mut next = Catalog { generation: 2, ..Catalog::default() };
+    let mut next = (*catalog(&[], 2)).clone();
     let mut made_up = workflow("summarize", true);
     made_up.title = Some("Summary".to_owned());
     next.workflows.insert("summarize".to_owned(), Arc::new(made_up));

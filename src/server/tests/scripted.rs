@@ -119,6 +119,10 @@ impl Run for ScriptedRun {
         });
     }
 
+    fn stop(&self) {
+        self.cancel();
+    }
+
     fn report(&self) -> RunReport {
         self.report.borrow().clone()
     }
@@ -133,10 +137,10 @@ impl Runs for Scripted {
     type Run = ScriptedRun;
 
     fn start(
-        &self,
+        self: &Arc<Self>,
         workflow: &Arc<Workflow>,
         input: Value,
-        options: CallOptions,
+        options: &CallOptions,
     ) -> Result<ScriptedRun, Refusal> {
         if let Some(refusal) = self.refuse.lock().unwrap().take() {
             return Err(refusal);
@@ -159,7 +163,7 @@ impl Runs for Scripted {
         runs.insert(id, run.clone());
         let workflow = workflow.name.clone();
         self.arrived.send_modify(|all| {
-            all.push(Arrived { workflow, input, options, run: run.clone() });
+            all.push(Arrived { workflow, input, options: options.clone(), run: run.clone() });
         });
         Ok(run)
     }

@@ -1,0 +1,207 @@
+//! What was decided and why, as data; the words are made when someone reads them.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::domain::failure::FailureClass;
+use crate::domain::id::{ItemIx, PathIx, StepIx};
+use crate::domain::outcome::Status;
+use crate::domain::plan::Plan;
+use crate::domain::time::{Share, Timestamp, show};
+use crate::policy::cutoff::Signal;
+use crate::policy::fallback::Trouble;
+use crate::policy::gate::Refusal;
+
+/// One decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// When.
+    pub at: Timestamp,
+    /// About which step; `None` about the run.
+    pub step: Option<StepIx>,
+    /// About which item of an `each` step.
+    pub item: Option<ItemIx>,
+    /// What.
+    pub kind: Kind,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A step begins.
+    Prepare,
+    /// An attempt is launched.
+    Launch,
+    /// A step stops relying on an attempt.
+    Cut,
+    /// An attempt is closed.
+    Cancel,
+    /// Nothing is launched, though something could be.
+    Wait,
+    /// An answer becomes an output.
+    Accept,
+    /// A validator sends a step back.
+    Revise,
+    /// A step is not needed.
+    Skip,
+    /// A step or item cannot be had.
+    Fail,
+    /// A step ends with what it has.
+    Close,
+    /// The run ends.
+    Finish,
+}
+
+impl Kind {
+    /// The name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepare => "prepare",
+            Self::Launch => "launch",
+            Self::Cut => "cut",
+            Self::Cancel => "cancel",
+            Self::Wait => "wait",
+            Self::Accept => "accept",
+            Self::Revise => "revise",
+            Self::Skip => "skip",
+            Self::Fail => "fail",
+            Self::Close => "close",
+            Self::Finish => "finish",
+        }
+    }
+}
+
+/// Why it was decided, with the numbers it used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variant's text names its numbers")]
+pub enum Reason {
+    /// Everything the step needs is there.
+    Ready,
+    /// The condition is false.
+    ConditionFalse,
+    /// The step it would judge has no answer.
+    NothingToJudge,
+    /// The first attempt, on this path, of so many prompt tokens at most.
+    First { path: PathIx, prompt_tokens: u64 },
+    /// A cutoff has passed.
+    Late { path: PathIx, signal: Signal, after: Duration, automatic: bool },
+    /// Another attempt follows one in trouble.
+    Follows { path: PathIx, from: PathIx, trouble: Trouble },
+    /// The validator sent it back.
+    SentBack { path: PathIx, revision: u32, of: u32 },
+    /// So many are in flight already.
+    RaceFull { in_flight: usize },
+    /// All attempts of the step or item are used.
+    AttemptsUsed { attempts: u32 },
+    /// All changes of path are used.
+    SwapsUsed { swaps: u32 },
+    /// No path can follow.
+    NoPath,
+    /// The policy ends it here.
+    ByPolicy { class: FailureClass },
+    /// A budget refuses.
+    Budget(Refusal),
+    /// The first valid answer.
+    FirstValid { path: PathIx },
+    /// Another attempt was first.
+    Superseded { path: PathIx },
+    /// It is closed before the next one starts.
+    HedgeOff { path: PathIx },
+    /// The validator passes it.
+    Passed,
+    /// The validator rejects it.
+    Rejected { revisions_left: u32 },
+    /// No validator vouches for it.
+    Unverified { why: Status },
+    /// It was rejected, and the policy accepts it.
+    RejectedAccepted,
+    /// So many of so many items, at least as many as needed.
+    EnoughItems { good: u32, of: u32, needed: u32 },
+    /// So many of so many items have failed; more than may.
+    TooFewItems { bad: u32, of: u32, needed: u32 },
+    /// A share of the deadline has passed.
+    CutoffAt { share: Share },
+    /// The run's time is up.
+    TimeUp { deadline: Duration },
+    /// Its last failure.
+    Failure { class: FailureClass },
+    /// All steps have ended.
+    AllEnded,
+    /// The caller withdrew the call.
+    Withdrawn,
+    /// An earlier run of the same call has validated it.
+    Reused,
+}
+
+/// A decision's reason in words.
+#[derive(Debug)]
+pub struct Words<'a> {
+    /// The decision.
+    pub decision: &'a Decision,
+    /// The plan it was made for, for the paths' names.
+    pub plan: &'a Plan,
+}
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = |path: &PathIx| self.plan.path(*path).label.as_str();
+        match &self.decision.reason {
+            Reason::Ready => f.write_str("everything it needs is there"),
+            Reason::ConditionFalse => f.write_str("its condition is false"),
+            Reason::NothingToJudge => f.write_str("the step it judges has no answer"),
+            Reason::First { path, prompt_tokens } => {
+                write!(f, "first attempt on {}, about {prompt_tokens} prompt tokens", label(path))
+            }
+            Reason::Late { path, signal, after, automatic } => {
+                let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
+                write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
+            }
+            Reason::Follows { path, from, trouble } => {
+                write!(f, "{trouble} on {}; now on {}", label(from), label(path))
+            }
+            Reason::SentBack { path, revision, of } => {
+                write!(f, "revision {revision} of {of} on {}", label(path))
+            }
+            Reason::RaceFull { in_flight } => {
+                write!(f, "{in_flight} attempts are in flight, the most there may be")
+            }
+            Reason::AttemptsUsed { attempts } => write!(f, "all {attempts} attempts are used"),
+            Reason::SwapsUsed { swaps } => write!(f, "all {swaps} swaps are used"),
+            Reason::NoPath => f.write_str("no other path can be used"),
+            Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
+            Reason::Budget(refusal) => refusal.fmt(f),
+            Reason::FirstValid { path } => write!(f, "first valid answer, from {}", label(path)),
+            Reason::Superseded { path } => {
+                write!(f, "{} is no longer needed: another answer was first", label(path))
+            }
+            Reason::HedgeOff { path } => {
+                write!(f, "{} is closed before the next attempt: hedge is off", label(path))
+            }
+            Reason::Passed => f.write_str("its validator passes it"),
+            Reason::Rejected { revisions_left } => {
+                write!(f, "its validator rejects it; revisions left: {revisions_left}")
+            }
+            Reason::Unverified { why } => {
+                write!(f, "unverified: its validator is {}", why.as_str())
+            }
+            Reason::RejectedAccepted => {
+                f.write_str("rejected, and accepted unverified because the policy says so")
+            }
+            Reason::EnoughItems { good, of, needed } => {
+                write!(f, "{good} of {of} items are there, {needed} needed")
+            }
+            Reason::TooFewItems { bad, of, needed } => {
+                write!(f, "{bad} of {of} items failed, {needed} needed")
+            }
+            Reason::CutoffAt { share } => write!(f, "{share} of the deadline has passed"),
+            Reason::TimeUp { deadline } => write!(f, "the deadline of {} is near", show(*deadline)),
+            Reason::Failure { class } => write!(f, "its last failure was {class}"),
+            Reason::AllEnded => f.write_str("every step has ended"),
+            Reason::Withdrawn => f.write_str("the caller withdrew the call"),
+            Reason::Reused => f.write_str("validated in an earlier run of the same call"),
+        }
+    }
+}

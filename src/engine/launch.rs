@@ -1,0 +1,313 @@
+//! Launching: first attempts of items in turn, follow-ups when their time has come, each within attempts,
+//! race and budget.
+
+use super::decision::{Kind, Reason};
+use super::state::{AttemptState, ItemPhase, Next, Phase};
+use super::{Action, AttemptSpec, Machine};
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
+use crate::domain::message::Usage;
+use crate::domain::money::Usd;
+use crate::domain::outcome::{AttemptEnd, Cause};
+use crate::domain::plan::{Hedge, Policy, Work};
+use crate::domain::time::Timestamp;
+use crate::policy::cutoff;
+use crate::policy::fallback::{Choice, Told, Trouble};
+use crate::policy::gate::{Grant, Refusal, Reservation};
+
+/// Most attempts of one step or item in flight at once: one, and one extra.
+const RACE_MAX: usize = 2;
+
+/// Why a decided launch does not happen now.
+enum Hold {
+    /// It may later.
+    Later(Reason),
+    /// It cannot in this run.
+    Never(Reason, Failure),
+}
+
+impl Machine {
+    pub(super) fn policy(&self, step: StepIx) -> Option<(&Policy, u32)> {
+        match &self.plan.step(step).work {
+            Work::Model { policy, max_tokens, .. } => Some((policy, *max_tokens)),
+            Work::Value => None,
+        }
+    }
+
+    /// Gives pending items their first attempt, as many at once as the step allows.
+    pub(super) fn launch_pending(&mut self, now: Timestamp) -> bool {
+        let mut moved = false;
+        for step in self.plan.step_ixs() {
+            let most = self.plan.step(step).each.map_or(1, |each| each.max_parallel.max(1));
+            while let Some(item) = self.next_pending(step, most) {
+                self.first_attempt(step, item, now);
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    fn next_pending(&mut self, step: StepIx, most: u32) -> Option<ItemIx> {
+        let state = &mut self.steps[step.at()];
+        if state.phase != Phase::Running || state.active >= most {
+            return None;
+        }
+        let pending = |item: &super::state::ItemState| item.phase == ItemPhase::Pending;
+        let offset = state.items.get(state.next_pending..)?.iter().position(pending)?;
+        let item = state.next_pending + offset;
+        state.next_pending = item + 1;
+        state.active += 1;
+        state.items[item].phase = ItemPhase::Active;
+        u32::try_from(item).ok().map(ItemIx)
+    }
+
+    fn first_attempt(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
+        let state = &mut self.steps[step.at()];
+        state.item(item).started.get_or_insert(now);
+        let cause = if state.revisions > 0 { Cause::Revision } else { Cause::Primary };
+        let Some(model) = state.model else { return };
+        let open = |p: &PathIx| self.open_at[p.at()];
+        let paths = &self.plan.model(model).paths;
+        let best = paths.iter().copied().min_by_key(|p| open(p).max(now));
+        match best {
+            Some(path) if open(&path) < self.end_at => {
+                let at = open(&path).max(now);
+                let choice = Choice { path, model, cause, at, told: Told::Nothing };
+                let next = Next { choice, after: None, told_tokens: 0, held: false };
+                self.steps[step.at()].item(item).next = Some(next);
+            }
+            _ => {
+                let failure = self.no_open_path(step, model, now);
+                self.fail_item(step, item, failure, Reason::NoPath, now);
+            }
+        }
+    }
+
+    /// Launches what is decided and due, where attempts, race and budget allow.
+    pub(super) fn launch_due(&mut self, now: Timestamp) -> bool {
+        let mut moved = false;
+        for step in self.plan.step_ixs() {
+            if self.steps[step.at()].phase != Phase::Running {
+                continue;
+            }
+            for ix in 0..self.steps[step.at()].items.len() {
+                let Ok(ix) = u32::try_from(ix) else { break };
+                moved |= self.launch_next(step, ItemIx(ix), now);
+                if self.outcome.is_some() || self.steps[step.at()].phase != Phase::Running {
+                    return true;
+                }
+            }
+        }
+        moved
+    }
+
+    fn launch_next(&mut self, step: StepIx, item: ItemIx, now: Timestamp) -> bool {
+        let Some(next) = self.steps[step.at()].items[item.at()].next else { return false };
+        if next.choice.at > now {
+            return false;
+        }
+        if self.open_at[next.choice.path.at()] > now {
+            self.steps[step.at()].item(item).next = None;
+            match next.after {
+                None => self.first_attempt(step, item, now),
+                Some((from, _)) => self.reconsider(from, &next, now),
+            }
+            return true;
+        }
+        match self.admit(step, item, &next, now) {
+            Ok(reserved) => {
+                self.launch(step, item, next, reserved, now);
+                true
+            }
+            Err(Hold::Later(reason)) => {
+                let held = &mut self.steps[step.at()].item(item).next;
+                let first = held.as_mut().is_some_and(|n| !std::mem::replace(&mut n.held, true));
+                if first {
+                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+                }
+                false
+            }
+            Err(Hold::Never(reason, failure)) => {
+                self.steps[step.at()].item(item).next = None;
+                if self.racing(step, item) == 0 {
+                    let known = self.steps[step.at()].items[item.at()].failure.clone();
+                    let budget = failure.class == FailureClass::Budget;
+                    let failure = known.filter(|_| !budget).unwrap_or(failure);
+                    self.fail_item(step, item, failure, reason, now);
+                } else {
+                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+                }
+                true
+            }
+        }
+    }
+
+    fn admit(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        next: &Next,
+        now: Timestamp,
+    ) -> Result<Reservation, Hold> {
+        let Some((policy, max_tokens)) = self.policy(step) else {
+            return Err(Hold::Later(Reason::NoPath));
+        };
+        let (attempts, hedge) = (policy.attempts, policy.hedge);
+        let racing = self.racing(step, item);
+        if hedge == Hedge::Auto && racing >= RACE_MAX {
+            return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
+        }
+        let state = &self.steps[step.at()].items[item.at()];
+        if state.attempts.len() >= attempts as usize {
+            let text = format!("all {attempts} attempts are used");
+            let failure = Failure::of_attempt(FailureClass::ServerError, "attempts used", text);
+            return Err(Hold::Never(Reason::AttemptsUsed { attempts }, failure));
+        }
+        let profile = &self.plan.path(next.choice.path).profile;
+        let bound = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
+        let prompt = state.prompt_tokens.saturating_add(next.extra_tokens());
+        let most = Reservation::most(prompt, bound, profile.price.as_ref());
+        let closes_first = hedge == Hedge::Off && racing > 0;
+        if closes_first && self.affords_after_closing(step, item, most) {
+            self.close_cut_attempts(step, item, now);
+        }
+        match self.ledger.reserve(most) {
+            Grant::Granted => Ok(most),
+            Grant::Later(refusal) => Err(Hold::Later(Reason::Budget(refusal))),
+            Grant::Never(refusal) => {
+                Err(Hold::Never(Reason::Budget(refusal), budget_failure(&refusal)))
+            }
+        }
+    }
+
+    fn launch(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        next: Next,
+        reserved: Reservation,
+        now: Timestamp,
+    ) {
+        let Ok(id) = u32::try_from(self.attempts.len()) else { return };
+        let (id, choice) = (AttemptId(id), next.choice);
+        let each = self.plan.step(step).each;
+        let waves = each.map_or(1, |each| {
+            let state = &self.steps[step.at()];
+            let items = u32::try_from(state.items.len()).unwrap_or(u32::MAX);
+            let open = items.saturating_sub(state.good).saturating_sub(state.bad);
+            open.div_ceil(each.max_parallel.max(1))
+        });
+        let share = self.shares.share(step, self.end_at.since(now), waves);
+        let Some((policy, max_tokens)) = self.policy(step) else { return };
+        let limits = cutoff::decide(policy.cutoff, share);
+        let profile = &self.plan.path(choice.path).profile;
+        let max_tokens = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
+        let numbered = self.attempts.iter().filter(|a| a.spec.step == step && a.spec.item == item);
+        let n = u32::try_from(numbered.count()).unwrap_or(u32::MAX).saturating_add(1);
+        let state = self.steps[step.at()].item(item);
+        state.next = None;
+        let prompt_tokens = state.prompt_tokens.saturating_add(next.extra_tokens());
+        let after = next.after.map(|(attempt, _)| (attempt, choice.told));
+        let spec = AttemptSpec {
+            attempt: id,
+            step,
+            item,
+            n,
+            path: choice.path,
+            cause: choice.cause,
+            max_tokens,
+            after,
+        };
+        state.attempts.push(id);
+        if let Some((from, _)) = next.after
+            && self.attempts[from.at()].spec.path != choice.path
+        {
+            self.steps[step.at()].item(item).swaps += 1;
+        }
+        self.note_told(step, item, &next);
+        let reason = self.launch_reason(step, &next, prompt_tokens);
+        self.decide(now, Some(step), Some(item), Kind::Launch, reason);
+        self.attempts.push(AttemptState {
+            spec: spec.clone(),
+            model: choice.model,
+            launched: now,
+            sent: None,
+            first_token: None,
+            latest_token: None,
+            emitted: 0,
+            prompt_tokens,
+            limits,
+            cut: false,
+            ended: None,
+            failure: None,
+            reserved,
+            usage: Usage::default(),
+            cost: Usd::ZERO,
+            cost_estimated: false,
+        });
+        self.in_flight.push(id);
+        self.out.push(Action::Launch(spec));
+    }
+
+    /// Remembers what a follow-up was told, so that it is told once.
+    fn note_told(&mut self, step: StepIx, item: ItemIx, next: &Next) {
+        let state = self.steps[step.at()].item(item);
+        state.repaired = next.choice.told == Told::Violations;
+        state.refused |= next.after.is_some_and(|(_, trouble)| {
+            matches!(
+                trouble,
+                Trouble::Failed(FailureClass::Refusal | FailureClass::ContentFiltered)
+            )
+        });
+    }
+
+    fn launch_reason(&self, step: StepIx, next: &Next, prompt_tokens: u64) -> Reason {
+        let path = next.choice.path;
+        match next.after {
+            Some((from, trouble)) => {
+                Reason::Follows { path, from: self.attempts[from.at()].spec.path, trouble }
+            }
+            None if next.choice.cause == Cause::Revision => {
+                let judge = self.plan.step(step).judged_by;
+                let of = judge.map_or(0, |judge| self.plan.step(judge).revise);
+                Reason::SentBack { path, revision: self.steps[step.at()].revisions, of }
+            }
+            None => Reason::First { path, prompt_tokens },
+        }
+    }
+
+    /// Attempts of the item that are in flight, cut ones included.
+    pub(super) fn racing(&self, step: StepIx, item: ItemIx) -> usize {
+        let attempts = &self.steps[step.at()].items[item.at()].attempts;
+        attempts.iter().filter(|a| self.attempts[a.at()].ended.is_none()).count()
+    }
+
+    /// Whether `most` can be reserved once the item's cut attempts are closed and settled: a stuck attempt is
+    /// not given up for one that the budget then refuses.
+    fn affords_after_closing(&self, step: StepIx, item: ItemIx, most: Reservation) -> bool {
+        let mut ledger = self.ledger.clone();
+        for attempt in &self.steps[step.at()].items[item.at()].attempts {
+            let state = &self.attempts[attempt.at()];
+            if state.cut && state.ended.is_none() {
+                self.settle_in(&mut ledger, *attempt, self.usage_when_closed(*attempt));
+            }
+        }
+        ledger.reserve(most) == Grant::Granted
+    }
+
+    fn close_cut_attempts(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
+        for attempt in self.steps[step.at()].items[item.at()].attempts.clone() {
+            let state = &self.attempts[attempt.at()];
+            if state.cut && state.ended.is_none() {
+                let path = state.spec.path;
+                self.decide(now, Some(step), Some(item), Kind::Cancel, Reason::HedgeOff { path });
+                self.cancel(attempt, AttemptEnd::Cut, now);
+            }
+        }
+    }
+}
+
+fn budget_failure(refusal: &Refusal) -> Failure {
+    let text = format!("the budget does not cover another attempt: {refusal}");
+    Failure::of_attempt(FailureClass::Budget, "budget", text)
+}

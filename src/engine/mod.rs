@@ -1,0 +1,346 @@
+//! The orchestrator: one run of one plan as a pure state machine.
+//!
+//! [`Machine::handle`] takes what happened and when, and answers with what to do; [`Machine::next_wakeup`]
+//! says when to come back though nothing happens. It holds no content: prompts, answers and schemas stay
+//! with the caller, who reports their sizes and verdicts as events. The same machine is driven on tokio,
+//! in virtual time and by tests, and the same events at the same times give the same decisions.
+//!
+//! | event | in a step or attempt that waits for it | in any other |
+//! |---|---|---|
+//! | `Started` | once, first | ignored |
+//! | `Prepared` | `Preparing`, same round → `Running`, `Skipped`, `Ok` or `Failed` | ignored: the step was closed meanwhile |
+//! | `Sent`, `FirstToken`, `Emitted` | in flight: its clock starts or moves | ignored: it was closed meanwhile |
+//! | `Ended`, `Failed` | in flight: accepted, repaired, followed by another, or the item fails | ignored: it was closed and settled |
+//! | `Withdrawn` | the run is cancelled | ignored after the end |
+//! | `Woke` | deadlines, cutoffs and postponed launches that are due | nothing is due: no action |
+
+mod advance;
+mod answer;
+mod conclude;
+pub mod decision;
+mod launch;
+mod reaction;
+mod state;
+mod verdict;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::failure::Failure;
+use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
+use crate::domain::message::Usage;
+use crate::domain::outcome::{Cause, Outcome, Status};
+use crate::domain::plan::Plan;
+use crate::domain::time::Timestamp;
+use crate::policy::cutoff::Shares;
+use crate::policy::fallback::Told;
+use crate::policy::gate::Ledger;
+
+use decision::Decision;
+use state::{AttemptState, StepState};
+
+pub use state::{AttemptView, StepView};
+
+/// Most items of one fan-out.
+pub const FAN_OUT_MAX: usize = 1_000;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The run begins. Steps whose output an earlier run of the same call has validated are taken over.
+    Started {
+        /// These steps.
+        reused: Vec<StepIx>,
+    },
+    /// A step's condition, list and prompts have been evaluated.
+    Prepared {
+        /// The step.
+        step: StepIx,
+        /// Its round, as in [`Action::Prepare`].
+        round: u32,
+        /// What came of it.
+        result: Prepared,
+    },
+    /// The request has left; waiting for a slot is over.
+    Sent {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// The first piece of the answer has come.
+    FirstToken {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// More of the answer has come.
+    Emitted {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Tokens so far.
+        tokens: u64,
+    },
+    /// The answer is complete and has been examined.
+    Ended {
+        /// The attempt.
+        attempt: AttemptId,
+        /// What it used.
+        usage: Usage,
+        /// Whether it can be accepted.
+        verdict: Verdict,
+    },
+    /// There will be no answer.
+    Failed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Why.
+        failure: Failure,
+        /// What it used, as far as known.
+        usage: Usage,
+    },
+    /// The caller withdrew the call.
+    Withdrawn,
+    /// Time has passed.
+    Woke,
+}
+
+/// What came of preparing a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Prepared {
+    /// Its condition is false.
+    Skip,
+    /// Its prompts are ready: the tokens of each item's, in input order. One for a step without `each`.
+    Prompts(Vec<u64>),
+    /// It needs no model, and its output is there.
+    Done,
+    /// The same for a validator: whether it passes what it judged.
+    Judged {
+        /// Its word.
+        pass: bool,
+    },
+    /// It cannot be prepared.
+    Impossible(Failure),
+}
+
+/// What examining a complete answer found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It fits. A validator's answer also says whether it passes what it judged.
+    Valid {
+        /// The validator's word.
+        pass: Option<bool>,
+    },
+    /// It does not.
+    Invalid {
+        /// Why.
+        failure: Failure,
+        /// Tokens a repair turn adds to the prompt: the answer and what was wrong with it.
+        repair_tokens: u64,
+    },
+}
+
+/// Something to do. Carried out in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Evaluate a step's condition and list, render its prompts, and report [`Event::Prepared`].
+    Prepare {
+        /// The step.
+        step: StepIx,
+        /// 0, and one more each time its validator sends it back.
+        round: u32,
+    },
+    /// Send a request.
+    Launch(AttemptSpec),
+    /// Close an attempt's connection. It has ended; nothing more is expected of it.
+    Cancel {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// An attempt's answer becomes its item's output.
+    Accept {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// A step has ended; what it has is what its consumers see.
+    Close {
+        /// The step.
+        step: StepIx,
+        /// How.
+        status: Status,
+    },
+    /// The run has ended. Comes once, last.
+    Finish(Outcome),
+}
+
+/// An attempt to launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptSpec {
+    /// Its number in the run.
+    pub attempt: AttemptId,
+    /// For this step.
+    pub step: StepIx,
+    /// For this item of it.
+    pub item: ItemIx,
+    /// Its number within the step or item, from 1.
+    pub n: u32,
+    /// On this path.
+    pub path: PathIx,
+    /// For this reason.
+    pub cause: Cause,
+    /// The answer's bound.
+    pub max_tokens: u32,
+    /// The attempt it follows, and what the model is told of it.
+    pub after: Option<(AttemptId, Told)>,
+}
+
+/// Shared facts the machine may look at, as they were when the event was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Per path of the plan: how long it is known to be closed for everyone. Shorter than the plan's paths:
+    /// the rest is open.
+    pub closed_for: Vec<Duration>,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    plan: Arc<Plan>,
+    shares: Shares,
+    deadline: Duration,
+    end_at: Timestamp,
+    steps: Vec<StepState>,
+    attempts: Vec<AttemptState>,
+    in_flight: Vec<AttemptId>,
+    ledger: Ledger,
+    open_at: Vec<Timestamp>,
+    started: bool,
+    outcome: Option<Outcome>,
+    out: Vec<Action>,
+    decisions: Vec<Decision>,
+}
+
+impl Machine {
+    /// A run of `plan` that must have ended before `deadline` (counted from the call's arrival), or before
+    /// the plan's own where that is shorter.
+    #[must_use]
+    pub fn new(plan: Arc<Plan>, deadline: Duration) -> Self {
+        let deadline = deadline.min(plan.deadline);
+        let steps = plan.steps.iter().map(StepState::new).collect();
+        Self {
+            shares: Shares::of(&plan),
+            deadline,
+            end_at: Plan::end_at(deadline),
+            steps,
+            attempts: Vec::new(),
+            in_flight: Vec::new(),
+            ledger: Ledger::new(plan.budget),
+            open_at: vec![Timestamp::ZERO; plan.paths.len()],
+            started: false,
+            outcome: None,
+            out: Vec::new(),
+            decisions: Vec::new(),
+            plan,
+        }
+    }
+
+    /// Takes in `event`, which happened at `now`, and says what to do. Times never go back.
+    pub fn handle(&mut self, event: Event, signals: &Signals, now: Timestamp) -> Vec<Action> {
+        if self.outcome.is_some() {
+            return Vec::new();
+        }
+        if now >= self.end_at {
+            self.conclude_at_deadline(now);
+            return std::mem::take(&mut self.out);
+        }
+        self.note_signals(signals, now);
+        match event {
+            Event::Started { reused } => self.begin(&reused, now),
+            Event::Prepared { step, round, result } => self.prepared(step, round, result, now),
+            Event::Sent { attempt } => self.sent(attempt, now),
+            Event::FirstToken { attempt } => self.emitted(attempt, 1, now),
+            Event::Emitted { attempt, tokens } => self.emitted(attempt, tokens, now),
+            Event::Ended { attempt, usage, verdict } => self.ended(attempt, usage, verdict, now),
+            Event::Failed { attempt, failure, usage } => self.failed(attempt, failure, usage, now),
+            Event::Withdrawn => self.finish(Outcome::Cancelled, now),
+            Event::Woke => {}
+        }
+        self.advance(now);
+        std::mem::take(&mut self.out)
+    }
+
+    /// When to call [`Machine::handle`] with [`Event::Woke`] if nothing else happens before; `None` once the
+    /// run has ended.
+    #[must_use]
+    pub fn next_wakeup(&self) -> Option<Timestamp> {
+        if self.outcome.is_some() {
+            return None;
+        }
+        if !self.started {
+            return Some(self.end_at);
+        }
+        let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());
+        let steps = self.steps.iter().enumerate();
+        let wakes = steps.filter_map(|(ix, step)| self.step_wakeup(ix, step));
+        cuts.map(|(at, _)| at).chain(wakes).chain([self.end_at]).min()
+    }
+
+    /// How the run ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// The call's deadline, counted from its arrival.
+    #[must_use]
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// The moment at which the run ends at the latest: the reserve before its deadline.
+    #[must_use]
+    pub fn end_at(&self) -> Timestamp {
+        self.end_at
+    }
+
+    /// The decisions since the last time they were taken.
+    pub fn take_decisions(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.decisions)
+    }
+
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Every step's state, in the plan's order.
+    pub fn steps(&self) -> impl Iterator<Item = StepView<'_>> {
+        self.steps.iter().map(StepState::view)
+    }
+
+    /// Every attempt, in launch order.
+    pub fn attempts(&self) -> impl Iterator<Item = AttemptView<'_>> {
+        self.attempts.iter().map(AttemptState::view)
+    }
+
+    /// The attempt of that number.
+    #[must_use]
+    pub fn attempt(&self, attempt: AttemptId) -> Option<AttemptView<'_>> {
+        self.attempts.get(attempt.at()).map(AttemptState::view)
+    }
+
+    /// The step at that place.
+    #[must_use]
+    pub fn step(&self, step: StepIx) -> Option<StepView<'_>> {
+        self.steps.get(step.at()).map(StepState::view)
+    }
+
+    fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
+        for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
+            if !closed.is_zero() {
+                *open = (*open).max(now + *closed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

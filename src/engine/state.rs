@@ -1,0 +1,294 @@
+//! What the machine remembers of steps, items and attempts.
+
+use super::AttemptSpec;
+use crate::domain::failure::Failure;
+use crate::domain::id::{AttemptId, ItemIx, ModelIx};
+use crate::domain::message::Usage;
+use crate::domain::money::Usd;
+use crate::domain::outcome::{AttemptEnd, Status};
+use crate::domain::plan::{StepPlan, Work};
+use crate::domain::time::Timestamp;
+use crate::policy::cutoff::{Limits, Seen, Signal};
+use crate::policy::fallback::{Choice, Told, Trouble};
+use crate::policy::gate::Reservation;
+
+/// Tokens a resume message may add to a prompt: its frame and 2,000 characters of partial output.
+const RESUME_TOKENS: u64 = 2_500;
+
+/// A step's life, in order; a revision leads from `Answered` back to `Preparing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its needs are not met yet.
+    Waiting,
+    /// Its condition, list and prompts are being evaluated.
+    Preparing,
+    /// Its items are under way.
+    Running,
+    /// Its items are done; its validator has not spoken.
+    Answered,
+    /// Nothing more will happen to it.
+    Ended(Status),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct StepState {
+    pub(super) phase: Phase,
+    pub(super) round: u32,
+    pub(super) revisions: u32,
+    pub(super) items: Vec<ItemState>,
+    pub(super) model: Option<ModelIx>,
+    pub(super) started: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+    /// The answer a validator rejected, kept where the policy would rather accept it than fail.
+    pub(super) rejected: Option<AttemptId>,
+    /// Items whose phase is `Pending`: the first of them, so that launching need not search.
+    pub(super) next_pending: usize,
+    pub(super) active: u32,
+    pub(super) good: u32,
+    pub(super) bad: u32,
+    /// Whether its `cutoff_at` has passed.
+    pub(super) past_cutoff: bool,
+    /// A validator's latest word.
+    pub(super) pass: Option<bool>,
+    /// Whether no validator vouches for what was accepted.
+    pub(super) unverified: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ItemState {
+    pub(super) phase: ItemPhase,
+    pub(super) prompt_tokens: u64,
+    pub(super) started: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+    /// Of this round.
+    pub(super) attempts: Vec<AttemptId>,
+    /// What is launched next, and when.
+    pub(super) next: Option<Next>,
+    pub(super) swaps: u32,
+    pub(super) repaired: bool,
+    pub(super) refused: bool,
+    pub(super) failure: Option<Failure>,
+}
+
+/// A launch that is decided and waits for its time, for its place in the race or for budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) choice: Choice,
+    /// The attempt it follows, and what was wrong with it.
+    pub(super) after: Option<(AttemptId, Trouble)>,
+    /// Tokens that being told of an invalid answer would add to the prompt.
+    pub(super) told_tokens: u64,
+    /// Whether its time has come but something else holds it back: no timer waits for it then.
+    pub(super) held: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ItemPhase {
+    Pending,
+    Active,
+    Good(AttemptId),
+    Bad,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct AttemptState {
+    pub(super) spec: AttemptSpec,
+    pub(super) model: ModelIx,
+    pub(super) launched: Timestamp,
+    pub(super) sent: Option<Timestamp>,
+    pub(super) first_token: Option<Timestamp>,
+    pub(super) latest_token: Option<Timestamp>,
+    pub(super) emitted: u64,
+    pub(super) prompt_tokens: u64,
+    pub(super) limits: Limits,
+    /// Whether the step has stopped relying on it.
+    pub(super) cut: bool,
+    pub(super) ended: Option<(Timestamp, AttemptEnd)>,
+    pub(super) failure: Option<Failure>,
+    pub(super) reserved: Reservation,
+    pub(super) usage: Usage,
+    pub(super) cost: Usd,
+    pub(super) cost_estimated: bool,
+}
+
+/// A step as the outside sees it.
+#[derive(Clone, Debug)]
+pub struct StepView<'a> {
+    /// How it stands.
+    pub status: Status,
+    /// Which time it is being done, from 0.
+    pub round: u32,
+    /// When it was first prepared.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    items: &'a [ItemState],
+}
+
+/// An item as the outside sees it.
+#[derive(Clone, Debug)]
+pub struct ItemView<'a> {
+    /// How it stands.
+    pub status: Status,
+    /// When its first attempt was launched.
+    pub started: Option<Timestamp>,
+    /// When it was decided.
+    pub ended: Option<Timestamp>,
+    /// Its last failure.
+    pub failure: Option<&'a Failure>,
+}
+
+/// An attempt as the outside sees it.
+#[derive(Clone, Debug)]
+pub struct AttemptView<'a> {
+    /// What was launched.
+    pub spec: &'a AttemptSpec,
+    /// When.
+    pub launched: Timestamp,
+    /// When its request left.
+    pub sent: Option<Timestamp>,
+    /// When its first token came.
+    pub first_token: Option<Timestamp>,
+    /// When and how it ended.
+    pub ended: Option<(Timestamp, AttemptEnd)>,
+    /// Whether the step has stopped relying on it.
+    pub cut: bool,
+    /// Why it failed.
+    pub failure: Option<&'a Failure>,
+    /// What it used.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Usd,
+    /// Whether the cost is our estimate.
+    pub cost_estimated: bool,
+}
+
+impl StepView<'_> {
+    /// Its items, in input order; one for a step without `each`, none before it is prepared.
+    pub fn items(&self) -> impl Iterator<Item = ItemView<'_>> {
+        self.items.iter().map(|item| ItemView {
+            status: match item.phase {
+                _ if self.status == Status::Reused => Status::Reused,
+                ItemPhase::Good(_) => Status::Ok,
+                ItemPhase::Bad => Status::Failed,
+                ItemPhase::Pending | ItemPhase::Active if self.status.ended() => {
+                    match self.status {
+                        Status::Ok => Status::Cut,
+                        other => other,
+                    }
+                }
+                ItemPhase::Pending => Status::Waiting,
+                ItemPhase::Active => Status::Running,
+            },
+            started: item.started,
+            ended: item.ended,
+            failure: item.failure.as_ref(),
+        })
+    }
+}
+
+impl StepState {
+    pub(super) fn new(plan: &StepPlan) -> Self {
+        let model = match &plan.work {
+            Work::Model { model, .. } => Some(*model),
+            Work::Value => None,
+        };
+        Self {
+            phase: Phase::Waiting,
+            round: 0,
+            revisions: 0,
+            items: Vec::new(),
+            model,
+            started: None,
+            ended: None,
+            rejected: None,
+            next_pending: 0,
+            active: 0,
+            good: 0,
+            bad: 0,
+            past_cutoff: false,
+            pass: None,
+            unverified: false,
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        match self.phase {
+            Phase::Waiting => Status::Waiting,
+            Phase::Preparing | Phase::Running | Phase::Answered => Status::Running,
+            Phase::Ended(status) => status,
+        }
+    }
+
+    pub(super) fn view(&self) -> StepView<'_> {
+        StepView {
+            status: self.status(),
+            round: self.round,
+            started: self.started,
+            ended: self.ended,
+            items: &self.items,
+        }
+    }
+
+    pub(super) fn item(&mut self, item: ItemIx) -> &mut ItemState {
+        &mut self.items[item.at()]
+    }
+
+    /// Forgets the items of the round before and takes those of this one.
+    pub(super) fn reset(&mut self, prompts: Vec<u64>) {
+        self.items = prompts.into_iter().map(ItemState::new).collect();
+        (self.next_pending, self.active, self.good, self.bad) = (0, 0, 0, 0);
+    }
+}
+
+impl Next {
+    /// Tokens that what the model is told adds to the prompt.
+    pub(super) fn extra_tokens(&self) -> u64 {
+        match self.choice.told {
+            Told::Nothing => 0,
+            Told::Violations => self.told_tokens,
+            Told::Resume => RESUME_TOKENS,
+        }
+    }
+}
+
+impl ItemState {
+    fn new(prompt_tokens: u64) -> Self {
+        Self {
+            phase: ItemPhase::Pending,
+            prompt_tokens,
+            started: None,
+            ended: None,
+            attempts: Vec::new(),
+            next: None,
+            swaps: 0,
+            repaired: false,
+            refused: false,
+            failure: None,
+        }
+    }
+}
+
+impl AttemptState {
+    pub(super) fn view(&self) -> AttemptView<'_> {
+        AttemptView {
+            spec: &self.spec,
+            launched: self.launched,
+            sent: self.sent,
+            first_token: self.first_token,
+            ended: self.ended,
+            cut: self.cut,
+            failure: self.failure.as_ref(),
+            usage: self.usage,
+            cost: self.cost,
+            cost_estimated: self.cost_estimated,
+        }
+    }
+
+    /// When it is cut unless more is seen of it; `None` before its request has left and once it was cut.
+    pub(super) fn cut_due(&self) -> Option<(Timestamp, Signal)> {
+        let sent = self.sent.filter(|_| !self.cut && self.ended.is_none())?;
+        let (first_token, latest_token) = (self.first_token, self.latest_token);
+        self.limits.due(&Seen { sent, first_token, latest_token })
+    }
+}

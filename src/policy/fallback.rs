@@ -1,0 +1,339 @@
+//! What follows a cut or a failure: which path, which model, told what.
+//!
+//! The reaction follows the cause. This module only chooses; whether the choice may be launched (attempts,
+//! budget, time) is asked before and after by the engine.
+
+use std::time::Duration;
+
+use super::cutoff::Signal;
+use crate::domain::failure::FailureClass;
+use crate::domain::id::{ModelIx, PathIx};
+use crate::domain::outcome::Cause;
+use crate::domain::plan::{
+    Hedge, OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy,
+};
+use crate::domain::time::Timestamp;
+
+/// First pause before the same path is used again without a stated window; doubles each time.
+pub const BACKOFF: Duration = Duration::from_secs(1);
+
+/// What went wrong with an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It was cut.
+    Cut(Signal),
+    /// It failed, or its answer was invalid.
+    Failed(FailureClass),
+}
+
+impl Trouble {
+    /// The class under which it is reported where nothing follows.
+    #[must_use]
+    pub const fn class(self) -> FailureClass {
+        match self {
+            Self::Cut(_) => FailureClass::Timeout,
+            Self::Failed(class) => class,
+        }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cut(signal) => signal.fmt(f),
+            Self::Failed(class) => class.fmt(f),
+        }
+    }
+}
+
+/// A step's or item's situation.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The step's policy.
+    pub policy: &'a Policy,
+    /// The model of the attempt in trouble.
+    pub model: ModelIx,
+    /// Its path.
+    pub path: PathIx,
+    /// Paths with an attempt in flight for this item, the one in trouble included where it stays.
+    pub in_flight: &'a [PathIx],
+    /// Paths this item has used already.
+    pub used: &'a [PathIx],
+    /// Whether a repair turn was taken on the current path's answer.
+    pub repaired: bool,
+    /// Whether another model was asked after a refusal.
+    pub refused_before: bool,
+    /// Paths that cannot take this item's prompt: it overflowed their window, or they refused its form.
+    pub unfit: &'a [PathIx],
+    /// Whether the path may change once more.
+    pub may_swap: bool,
+    /// Per path: when it may be used again; [`Timestamp::NEVER`] where it is out for this run.
+    pub open_at: &'a [Timestamp],
+    /// When the run ends at the latest.
+    pub end_at: Timestamp,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What to launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// On which path.
+    pub path: PathIx,
+    /// Of which model.
+    pub model: ModelIx,
+    /// Why.
+    pub cause: Cause,
+    /// Not before.
+    pub at: Timestamp,
+    /// What the model is told of the attempt before.
+    pub told: Told,
+}
+
+/// What a follow-up attempt is told of the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: the prompt as it is.
+    Nothing,
+    /// Its answer and what was wrong with it.
+    Violations,
+    /// Where the run stands and what had arrived: a resume message.
+    Resume,
+}
+
+/// The verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Launch this.
+    Launch(Choice),
+    /// Keep waiting for what is in flight: nothing better can be launched beside it.
+    Wait,
+    /// Nothing can follow.
+    GiveUp(NoWay),
+}
+
+/// Why nothing can follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoWay {
+    /// The policy says so.
+    Policy,
+    /// No path is left.
+    Path,
+}
+
+/// The reaction to `trouble`.
+#[must_use]
+pub fn decide(view: &View<'_>, trouble: Trouble) -> Reaction {
+    match trouble {
+        Trouble::Cut(signal) => after_cut(view, signal),
+        Trouble::Failed(class) => after_failure(view, class),
+    }
+}
+
+fn after_cut(view: &View<'_>, signal: Signal) -> Reaction {
+    let faster = match (view.policy.on.slow, signal) {
+        (OnSlow::Fail, _) => return Reaction::GiveUp(NoWay::Policy),
+        (OnSlow::Faster, _) | (OnSlow::Auto, Signal::TooSlow) => true,
+        (OnSlow::Next, _) | (OnSlow::Auto, Signal::NoFirstToken | Signal::Stalled) => false,
+    };
+    let link = view.plan.model(view.model).faster.filter(|_| faster);
+    let quicker = link.and_then(|model| view.first_of(model, Cause::Faster, Told::Resume));
+    let choice = view.sooner(quicker, view.beside(signal));
+    choice.map_or(Reaction::Wait, Reaction::Launch)
+}
+
+fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
+    use FailureClass as F;
+    let on = &view.policy.on;
+    let choice = match class {
+        F::RateLimited | F::Overloaded if on.limited == OnTrouble::Next => view.next(Told::Resume),
+        F::ServerError
+        | F::Timeout
+        | F::StreamInterrupted
+        | F::QuotaExhausted
+        | F::Auth
+        | F::Permission
+        | F::ModelNotFound
+            if on.down == OnTrouble::Next =>
+        {
+            view.next(Told::Resume)
+        }
+        // The same request would be refused in the same words.
+        F::BadRequest | F::UnsupportedParameter if on.down == OnTrouble::Next => {
+            view.other(Told::Resume)
+        }
+        F::ContextOverflow if on.too_long == OnTooLong::Larger => view.larger(),
+        F::ContentFiltered | F::Refusal if !view.refused_before => match on.refused {
+            OnRefused::Stronger => {
+                view.sooner(view.stronger(Told::Nothing), view.other(Told::Nothing))
+            }
+            OnRefused::Next => view.other(Told::Nothing),
+            OnRefused::Fail => return Reaction::GiveUp(NoWay::Policy),
+        },
+        F::EmptyOutput
+        | F::TruncatedOutput
+        | F::UnparseableOutput
+        | F::SchemaViolation
+        | F::CheckFailed => match on.invalid {
+            OnInvalid::Repair if !view.repaired => view.sooner(view.repair(), view.better()),
+            OnInvalid::Repair | OnInvalid::Stronger => view.better(),
+            OnInvalid::Next => view.redraw(),
+            OnInvalid::Fail => return Reaction::GiveUp(NoWay::Policy),
+        },
+        F::RateLimited
+        | F::Overloaded
+        | F::ServerError
+        | F::Timeout
+        | F::StreamInterrupted
+        | F::QuotaExhausted
+        | F::Auth
+        | F::Permission
+        | F::ModelNotFound
+        | F::BadRequest
+        | F::UnsupportedParameter
+        | F::ContextOverflow
+        | F::ContentFiltered
+        | F::Refusal
+        | F::Rejected
+        | F::Deadline
+        | F::Budget
+        | F::InvalidInput
+        | F::Cancelled => return Reaction::GiveUp(NoWay::Policy),
+    };
+    choice.map_or(Reaction::GiveUp(NoWay::Path), Reaction::Launch)
+}
+
+impl View<'_> {
+    fn open_at(&self, path: PathIx) -> Timestamp {
+        self.open_at.get(path.at()).copied().unwrap_or_default()
+    }
+
+    fn choice(&self, model: ModelIx, path: PathIx, cause: Cause, told: Told) -> Choice {
+        let swap = if path == self.path { Duration::ZERO } else { self.policy.swap_delay };
+        Choice { path, model, cause, told, at: self.open_at(path).max(self.now + swap) }
+    }
+
+    /// The first choice, unless only the second can be had without waiting for a closed path.
+    fn sooner(&self, first: Option<Choice>, second: Option<Choice>) -> Option<Choice> {
+        match (first, second) {
+            (Some(a), Some(b)) if b.at + self.policy.swap_delay < a.at => Some(b),
+            (first, second) => first.or(second),
+        }
+    }
+
+    /// The model's paths in order, beginning after the one in trouble where it is one of them.
+    fn order(&self, model: ModelIx) -> impl Iterator<Item = PathIx> {
+        let paths = &self.plan.model(model).paths;
+        let start = paths.iter().position(|p| *p == self.path).map_or(0, |at| at + 1);
+        let (before, after) = paths.split_at(start);
+        after.iter().chain(before).copied()
+    }
+
+    /// Paths of the model beside the one in trouble that nothing of this item is in flight on.
+    fn elsewhere(&self, model: ModelIx) -> impl Iterator<Item = PathIx> {
+        self.order(model).filter(|p| *p != self.path && !self.in_flight.contains(p))
+    }
+
+    /// Whether the path can take the prompt before the run's end.
+    fn usable(&self, path: PathIx) -> bool {
+        self.open_at(path) < self.end_at
+            && !self.unfit.contains(&path)
+            && (self.may_swap || path == self.path)
+    }
+
+    /// The best of `candidates`: open now before open later, unused before used, then in order.
+    fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
+        candidates
+            .filter(|p| self.usable(*p))
+            .min_by_key(|p| (self.open_at(*p).max(self.now), self.used.contains(p)))
+    }
+
+    /// The best path of a linked model; never the one in trouble, which a link may share.
+    fn first_of(&self, model: ModelIx, cause: Cause, told: Told) -> Option<Choice> {
+        let paths = self.plan.model(model).paths.iter().copied();
+        let free = paths.filter(|p| *p != self.path && !self.in_flight.contains(p));
+        let path = self.best(free)?;
+        Some(self.choice(model, path, cause, told))
+    }
+
+    /// Beside an attempt that was cut: another path, or, where none is open, fresh luck on the same one. Not
+    /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
+    /// slow the first. A path that is closed now is used when it opens.
+    fn beside(&self, signal: Signal) -> Option<Choice> {
+        let elsewhere = self.best(self.elsewhere(self.model));
+        let elsewhere = elsewhere.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Resume));
+        let crowded =
+            self.policy.hedge == Hedge::Auto && self.plan.provider_of(self.path).own_capacity;
+        let again = match signal {
+            Signal::NoFirstToken | Signal::Stalled if !crowded => {
+                self.best([self.path].into_iter())
+            }
+            Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow => None,
+        };
+        let again = again.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Nothing));
+        self.sooner(elsewhere, again)
+    }
+
+    /// Another path; the same one again, after a pause, where no other can be used sooner.
+    fn next(&self, told: Told) -> Option<Choice> {
+        self.sooner(self.other(told), self.again(told))
+    }
+
+    /// Another path, never the same one.
+    fn other(&self, told: Told) -> Option<Choice> {
+        let path = self.best(self.elsewhere(self.model))?;
+        Some(self.choice(self.model, path, Cause::Next, told))
+    }
+
+    /// The same path, after a pause that doubles each time.
+    fn again(&self, told: Told) -> Option<Choice> {
+        let path = self.best([self.path].into_iter())?;
+        let times = self.used.iter().filter(|p| **p == path).count().clamp(1, 6);
+        let pause = BACKOFF * (1 << (times - 1));
+        let mut choice = self.choice(self.model, path, Cause::Next, told);
+        choice.at = choice.at.max(self.now + pause);
+        (choice.at < self.end_at).then_some(choice)
+    }
+
+    fn repair(&self) -> Option<Choice> {
+        let path = self.best([self.path].into_iter())?;
+        Some(self.choice(self.model, path, Cause::Repair, Told::Violations))
+    }
+
+    /// After invalid output: the more capable model, else a re-draw.
+    fn better(&self) -> Option<Choice> {
+        self.sooner(self.stronger(Told::Violations), self.redraw())
+    }
+
+    /// Another path, told what was wrong; the same one where there is no other: it is well, only its answer
+    /// was not, so nothing is waited for.
+    fn redraw(&self) -> Option<Choice> {
+        let same = self.best([self.path].into_iter());
+        let same = same.map(|p| self.choice(self.model, p, Cause::Next, Told::Violations));
+        self.sooner(self.other(Told::Violations), same)
+    }
+
+    fn stronger(&self, told: Told) -> Option<Choice> {
+        let model = self.plan.model(self.model).stronger?;
+        self.first_of(model, Cause::Stronger, told)
+    }
+
+    /// A path whose window is known to be larger, or unknown: of this model, then of its links.
+    fn larger(&self) -> Option<Choice> {
+        let window = |p: PathIx| self.plan.path(p).profile.context.unwrap_or(u64::MAX);
+        let current = self.plan.path(self.path).profile.context.unwrap_or(0);
+        let model = self.plan.model(self.model);
+        let models = [Some(self.model), model.stronger, model.faster];
+        models.into_iter().flatten().find_map(|m| {
+            let wider = self.plan.model(m).paths.iter().copied();
+            let path =
+                self.best(wider.filter(|p| window(*p) > current && !self.used.contains(p)))?;
+            Some(self.choice(m, path, Cause::Next, Told::Nothing))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
