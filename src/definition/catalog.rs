@@ -61,6 +61,19 @@ pub struct Quarantined {
 }
 
 impl Catalog {
+    /// Whether `other` holds the same workflows, configuration and problems.
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        let same = |(a, b): ((&String, &Arc<Workflow>), (&String, &Arc<Workflow>))| {
+            a.0 == b.0 && Arc::ptr_eq(a.1, b.1)
+        };
+        self.workflows.len() == other.workflows.len()
+            && self.workflows.iter().zip(&other.workflows).all(same)
+            && self.diagnostics == other.diagnostics
+            && self.quarantined == other.quarantined
+            && self.configuration == other.configuration
+    }
+
     /// Whether no file has an error.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -140,6 +153,10 @@ impl Loading<'_> {
     /// The configuration; the last good one where the file is broken.
     fn configuration(&mut self, folder: &Folder, environment: &Environment) -> Arc<Configuration> {
         let loaded = self.read_configuration(folder, environment);
+        if folder.simulation().is_some() {
+            // Keys play no part where nothing is sent.
+            self.diagnostics.retain(|d| d.code != config::KEY_NOT_SET && d.code != config::NO_PATH);
+        }
         match (folder.simulation(), loaded) {
             (Some((regime, seed)), Some(loaded)) => Arc::new(loaded.on_simulator(regime, seed)),
             (Some((regime, seed)), None) => Arc::new(Configuration::simulated(regime, seed)),

@@ -33,7 +33,7 @@ pub const REGIMES: [&str; 6] = ["calm", "pooled", "busy", "brownout", "down", "f
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(45);
 
 /// The server's configuration, checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// Where it came from.
     pub origin: Origin,

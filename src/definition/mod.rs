@@ -12,4 +12,5 @@ pub mod page;
 pub mod raw;
 pub mod shelf;
 pub mod source;
+pub mod watch;
 pub mod yaml;

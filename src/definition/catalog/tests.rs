@@ -176,6 +176,7 @@ fn simulation_replaces_providers_and_takes_any_model_name() {
     );
     let folder = Folder::at(bench.dir.path()).simulated("calm", 5);
     let catalog = load(&folder, &Environment::default(), None);
+    assert!(catalog.is_clean(), "{:?}", shown(&catalog));
     let plan = &catalog.workflows["a"].plan;
     assert!(plan.providers.iter().all(|p| p.simulated));
     assert_eq!(plan.models[0].name, "balanced");

@@ -310,8 +310,9 @@ impl Lowering<'_> {
     /// Names of models that links and defaults point to.
     fn check_links(&mut self, raw: &RawConfiguration, configuration: &Configuration) {
         let mut names: Vec<&str> = raw.models.iter().map(|m| m.key.name.as_str()).collect();
-        names.extend(configuration.models.iter().map(|m| m.name.as_str()));
-        names.dedup();
+        if names.is_empty() {
+            names.extend(configuration.models.iter().map(|m| m.name.as_str()));
+        }
         let links = raw.models.iter().flat_map(|m| [&m.faster, &m.stronger, &m.same_as]);
         for link in links.chain([&raw.settings.model]).flatten() {
             if !names.contains(&link.value.as_str()) {

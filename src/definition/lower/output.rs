@@ -38,7 +38,7 @@ impl Lowering<'_> {
         fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
         world: &World,
     ) -> (Output, Typed) {
-        let scope = world.scope(None);
+        let scope = world.scope();
         let mut output = Vec::new();
         let mut object = Object::default();
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))

@@ -466,7 +466,9 @@ fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &
         Ok(_) => range.pattern = Some(text.value),
         Err(error) => {
             let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
-            reader.error(super::answer::BAD_SCHEMA, &value.span, message);
+            reader
+                .error(super::answer::BAD_SCHEMA, &value.span, message)
+                .help("patterns run in linear time: no look-around, no back-references");
         }
     }
 }
