@@ -35,7 +35,9 @@ impl Lowering<'_> {
                 format!("'{step}' reads its verdict as `feedback`, not by its validator's name")
             }
             Some((step, judge, _)) => {
-                format!("who uses '{step}' waits for the verdict of '{judge}', which must not wait for them")
+                format!(
+                    "who uses '{step}' waits for the verdict of '{judge}', which must not wait for them"
+                )
             }
             None => "each waits for the next: remove one of the references".to_owned(),
         };
