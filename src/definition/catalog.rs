@@ -64,11 +64,10 @@ impl Catalog {
     /// Whether `other` holds the same workflows, configuration and problems.
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
-        let same = |(a, b): ((&String, &Arc<Workflow>), (&String, &Arc<Workflow>))| {
-            a.0 == b.0 && Arc::ptr_eq(a.1, b.1)
-        };
         self.workflows.len() == other.workflows.len()
-            && self.workflows.iter().zip(&other.workflows).all(same)
+            && self.workflows.iter().all(|(name, one)| {
+                other.workflows.get(name).is_some_and(|two| Arc::ptr_eq(one, two))
+            })
             && self.diagnostics == other.diagnostics
             && self.quarantined == other.quarantined
             && self.configuration == other.configuration
@@ -104,8 +103,8 @@ pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalo
         files: Vec::new(),
     };
     let mut found: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-    for shelf in shelves(folder, &configuration) {
-        for entry in loading.entries(shelf, &mut catalog) {
+    for place in shelves(folder, &configuration) {
+        for entry in loading.entries(place, &mut catalog) {
             found.entry(entry.name.clone()).or_default().push(entry);
         }
     }
@@ -151,11 +150,7 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     /// The configuration; the last good one where the file is broken.
-    fn configuration(
-        &mut self,
-        folder: &Folder,
-        environment: &Environment,
-    ) -> Arc<Configuration> {
+    fn configuration(&mut self, folder: &Folder, environment: &Environment) -> Arc<Configuration> {
         let loaded = self.read_configuration(folder, environment);
         if folder.simulation().is_some() {
             // Keys play no part where nothing is sent.
@@ -210,16 +205,14 @@ impl Loading<'_> {
     }
 
     /// The workflow files of one folder, sorted.
-    fn entries(&mut self, shelf: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
-        let shelf = Arc::new(shelf);
-        let names = match shelf.as_ref() {
-            Shelf::Builtin(files) => {
-                files.iter().map(|(name, _)| (*name).to_owned()).collect()
-            }
+    fn entries(&mut self, from: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
+        let place = Arc::new(from);
+        let names = match place.as_ref() {
+            Shelf::Builtin(files) => files.iter().map(|(name, _)| (*name).to_owned()).collect(),
             Shelf::Disk { root, .. } => match self.list(root) {
                 Ok(names) => names,
                 Err(error) => {
-                    self.vanished(root, &shelf.label(""), &error, catalog);
+                    self.vanished(root, &place.label(""), &error, catalog);
                     return Vec::new();
                 }
             },
@@ -228,7 +221,7 @@ impl Loading<'_> {
             .into_iter()
             .filter_map(|file| {
                 let name = stem(&file)?.to_owned();
-                Some(Entry { name, file, shelf: Arc::clone(&shelf) })
+                Some(Entry { name, file, shelf: Arc::clone(&place) })
             })
             .collect();
         entries.sort_by(|a, b| a.file.cmp(&b.file));
@@ -239,7 +232,7 @@ impl Loading<'_> {
             );
             self.diagnostics.push(Diagnostic::of_file(
                 TOO_MANY_FILES,
-                shelf.label("").trim_end_matches('/'),
+                place.label("").trim_end_matches('/'),
                 message,
             ));
             entries.truncate(WORKFLOW_LIMIT);
@@ -322,7 +315,8 @@ impl Loading<'_> {
                 self.diagnostics.extend(lowered.diagnostics);
                 let before = self.previous.and_then(|previous| previous.workflows.get(&name));
                 // The same text on the same models is the same workflow: nobody need be told of it.
-                let same = before.filter(|b| b.version == workflow.version && b.plan == workflow.plan);
+                let same =
+                    before.filter(|b| b.version == workflow.version && b.plan == workflow.plan);
                 catalog.workflows.insert(name, same.map_or(workflow, Arc::clone));
             }
             None => self.quarantine(label, name, lowered.diagnostics, catalog),
@@ -389,8 +383,10 @@ fn holds_workflows(folder: &Path) -> bool {
 /// A workflow's name; `None` where the file is none.
 fn stem(file: &str) -> Option<&str> {
     let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"))?;
-    let workflow =
-        !stem.is_empty() && !stem.starts_with('.') && !stem.ends_with(".cases") && stem != "punctual";
+    let workflow = !stem.is_empty()
+        && !stem.starts_with('.')
+        && !stem.to_ascii_lowercase().ends_with(".cases")
+        && stem != "punctual";
     workflow.then_some(stem)
 }
 
@@ -399,7 +395,7 @@ fn slashes(path: &Path) -> String {
 }
 
 fn diagnostic(problem: &FileProblem, label: &str) -> Diagnostic {
-    let mut found = match &problem.broken {
+    let mut found = match problem.broken.as_deref() {
         Some((source, at)) => Diagnostic::at(
             Severity::Error,
             problem.code,

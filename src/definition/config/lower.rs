@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::definition::config::catalogue::Facts;
 use crate::definition::config::preset::{Preset, Wire};
-use crate::definition::config::read::{
-    Ability, RawConfiguration, RawModel, RawPath, RawProvider,
-};
+use crate::definition::config::read::{Ability, RawConfiguration, RawModel, RawPath, RawProvider};
 use crate::definition::config::{
     Configuration, DEFAULT_DEADLINE, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
@@ -46,9 +44,9 @@ pub fn load(
         hide_secrets(&mut found);
         return (None, found);
     };
-    let mut reader = Reader { page: &page, found: &mut found };
+    let mut reader = Reader::new(&page, &mut found);
     let raw = RawConfiguration::read(&mut reader);
-    let configuration = Lowering { reader, environment, file }.run(raw);
+    let configuration = Lowering { reader, environment, file }.run(&raw);
     hide_secrets(&mut found);
     (Some(configuration), found)
 }
@@ -84,7 +82,7 @@ struct Known {
 }
 
 impl Lowering<'_> {
-    fn run(mut self, raw: RawConfiguration) -> Configuration {
+    fn run(mut self, raw: &RawConfiguration) -> Configuration {
         let mut configuration = Configuration::empty(Origin::File(self.file.to_owned()));
         if !raw.workflows.is_empty() {
             configuration.workflows.clone_from(&raw.workflows);
@@ -116,7 +114,7 @@ impl Lowering<'_> {
         for model in &raw.models {
             self.model(model, &raw.models, &known, &mut configuration);
         }
-        self.check_links(&raw, &configuration);
+        self.check_links(raw, &configuration);
         configuration
     }
 
@@ -140,8 +138,7 @@ impl Lowering<'_> {
         let own = raw.base_url.is_none() || preset.base_url.is_none();
         let usual = preset.key.filter(|_| own).map(|name| SecretRef::Env(name.to_owned()));
         let api_key = written.or(usual).map(|key| self.rooted(key));
-        let mut missing: Vec<String> =
-            api_key.iter().filter_map(|key| self.missing(key)).collect();
+        let mut missing: Vec<String> = api_key.iter().filter_map(|key| self.missing(key)).collect();
         let mut headers = Vec::new();
         for (header, value) in &raw.headers {
             let value = match &value.value {
@@ -156,8 +153,7 @@ impl Lowering<'_> {
         }
         let dropped = missing.first().cloned();
         if let Some(why) = &dropped {
-            let span =
-                raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
+            let span = raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
             self.report_missing(raw, &span, why);
         }
         let simulator = SimulatorSettings {
@@ -272,11 +268,8 @@ impl Lowering<'_> {
         }
         reasons.dedup();
         if complete {
-            let why = if reasons.is_empty() {
-                "it lists none".to_owned()
-            } else {
-                reasons.join("; ")
-            };
+            let why =
+                if reasons.is_empty() { "it lists none".to_owned() } else { reasons.join("; ") };
             let message = format!("model '{name}' has no usable path: {why}");
             self.reader
                 .warn(NO_PATH, &raw.key.span, message)

@@ -19,7 +19,7 @@ pub const NO_MODELS: Code = Code("P0508");
 #[derive(Debug, Default)]
 pub struct Models {
     /// The logical models.
-    pub models: Vec<ModelPlan>,
+    pub logical: Vec<ModelPlan>,
     /// Their paths, each once.
     pub paths: Vec<PathPlan>,
     /// The providers of those paths.
@@ -64,10 +64,10 @@ impl Models {
 
     /// Adds a model and those it links to; a model stands once.
     fn add(&mut self, model: &LogicalModel, configuration: &Configuration) -> ModelIx {
-        if let Some(at) = self.models.iter().position(|m| m.name == model.name) {
+        if let Some(at) = self.logical.iter().position(|m| m.name == model.name) {
             return ModelIx(index(at));
         }
-        let at = index(self.models.len());
+        let at = index(self.logical.len());
         let paths = model.paths.iter().filter_map(|path| {
             let provider = self.provider(configuration.provider(&path.provider)?);
             let label = format!("{}/{}", path.provider, path.profile.id);
@@ -75,19 +75,21 @@ impl Models {
             Some(PathIx(index(position_or_push(&mut self.paths, plan))))
         });
         let paths = paths.collect();
-        self.models.push(ModelPlan {
+        self.logical.push(ModelPlan {
             name: model.name.clone(),
             paths,
             faster: None,
             stronger: None,
         });
         let linked = |name: &Option<String>| {
-            name.as_ref().and_then(|name| configuration.model(name)).filter(|m| m.name != model.name)
+            name.as_ref()
+                .and_then(|name| configuration.model(name))
+                .filter(|m| m.name != model.name)
         };
         let (faster, stronger) = (linked(&model.faster), linked(&model.stronger));
         let faster = faster.map(|linked| self.add(linked, configuration));
         let stronger = stronger.map(|linked| self.add(linked, configuration));
-        let entry = &mut self.models[usize::from(at)];
+        let entry = &mut self.logical[usize::from(at)];
         entry.faster = faster;
         entry.stronger = stronger;
         ModelIx(at)
@@ -117,8 +119,15 @@ impl<'a> Lowering<'a> {
         let Some(name) = name else {
             told.push(owner.to_owned());
             self.reader
-                .error(UNKNOWN_MODEL, span, format!("{owner} names no model, and there is no default"))
-                .help(format!("add `model:` to the step or to `defaults`; models: {}", list(&names)));
+                .error(
+                    UNKNOWN_MODEL,
+                    span,
+                    format!("{owner} names no model, and there is no default"),
+                )
+                .help(format!(
+                    "add `model:` to the step or to `defaults`; models: {}",
+                    list(&names)
+                ));
             return None;
         };
         if let Some(model) = configuration.model(name) {

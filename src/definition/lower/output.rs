@@ -38,10 +38,10 @@ impl Lowering<'_> {
         fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
         world: &World,
     ) -> (Output, Typed) {
-        let scope = world.scope();
-        let mut output = Vec::new();
+        let mut parsed = Vec::new();
         let mut object = Object::default();
-        if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output")) {
+        if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
+        {
             self.reader
                 .error(MISSING_KEY, &raw.steps_span, "`output` names no field")
                 .help("output: {summary: draft.summary}, one field a line");
@@ -51,13 +51,21 @@ impl Lowering<'_> {
             if key.name.is_empty() || key.name.chars().count() > 64 || key.name.ends_with('?') {
                 self.reader
                     .error(BAD_KEY, &key.span, format!("'{}' cannot be a field", key.name))
-                    .help("1 to 64 characters; whether it may be missing follows from its expression");
+                    .help(
+                        "1 to 64 characters; whether it may be missing follows from its expression",
+                    );
                 continue;
             }
-            let Some(parsed) = self.expression(text, &owner) else { continue };
-            let (shape, _) = self.check_expression(&parsed, &scope, &owner);
-            object.fields.push(field(&key.name, shape));
-            output.push((key.name.clone(), parsed.body));
+            let text = self.expression(text, &owner);
+            parsed.extend(text.map(|text| (key.name.clone(), owner, text)));
+        }
+        let mentions = parsed.iter().flat_map(|(_, _, text)| text.body.mentions());
+        let scope = world.scope(&mentions.map(|mention| mention.name).collect());
+        let mut output = Vec::new();
+        for (name, owner, text) in parsed {
+            let (shape, _) = self.check_expression(&text, &scope, &owner);
+            object.fields.push(field(&name, shape));
+            output.push((name, text.body));
         }
         (output, Typed::of(Shape::Object(object)))
     }
@@ -91,9 +99,9 @@ impl Lowering<'_> {
         if draft.is_optional() || draft.is_conditional() {
             let message =
                 format!("the result is step '{}' alone, which may be missing", draft.name());
-            self.reader
-                .error(UNCLEAR_OUTPUT, &draft.raw.key.span, message)
-                .help("make it required, or write an `output` with a default: field: step.field ?? \"\"");
+            self.reader.error(UNCLEAR_OUTPUT, &draft.raw.key.span, message).help(
+                "make it required, or write an `output` with a default: field: step.field ?? \"\"",
+            );
             return (Vec::new(), Typed::unknown());
         }
         default_output(draft)

@@ -6,14 +6,16 @@ use serde_json::{Map, Value};
 
 use crate::definition::keys;
 use crate::definition::lower::Lowering;
-use crate::definition::page::{
-    NOT_YET, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, is_null, shown, to_json,
-};
+use crate::definition::page::{NOT_YET, Spanned, WRONG_VALUE, is_null, to_json};
 use crate::definition::raw::RawWorkflow;
-use crate::definition::yaml::{Key, Kind, Node};
+use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
 use crate::domain::finding::{Code, did_you_mean};
-use crate::domain::shape::{Field, ListRange, Object, Range, Shape, TextRange};
+use crate::domain::shape::{Field, Object, Range, Shape};
 use crate::schema::{Schema, inline};
+
+mod bound;
+
+use bound::bound;
 
 /// A shape name that is not known.
 pub const UNKNOWN_SHAPE: Code = Code("P0305");
@@ -28,6 +30,9 @@ pub const UNION: Code = Code("P0309");
 /// A key or name that shapes cannot hold.
 pub const BAD_KEY: Code = Code("P0310");
 
+/// Most parts of one shape, names resolved: a few names can double one another to any size.
+pub const PART_LIMIT: usize = 5000;
+
 /// The words for plain types.
 pub const TYPES: [&str; 5] = ["string", "integer", "number", "boolean", "any"];
 
@@ -40,6 +45,8 @@ pub struct Typed {
     pub embedded: Option<Value>,
     /// Whether a problem hides the type.
     pub unknown: bool,
+    /// How many parts it has, names resolved.
+    parts: usize,
     about: Option<String>,
     default: Option<Value>,
 }
@@ -55,7 +62,7 @@ pub struct Shapes {
 impl Typed {
     /// A shape alone.
     pub fn of(shape: Shape) -> Self {
-        Self { shape, embedded: None, unknown: false, about: None, default: None }
+        Self { shape, embedded: None, unknown: false, parts: 1, about: None, default: None }
     }
 
     /// A type that a problem hides.
@@ -65,7 +72,8 @@ impl Typed {
 
     /// A JSON Schema.
     pub fn embedded(schema: Value) -> Self {
-        Self { embedded: Some(schema.clone()), ..Self::of(Schema::to_shape(&schema)) }
+        let shape = Schema::to_shape(&schema);
+        Self { embedded: Some(schema), ..Self::of(shape) }
     }
 
     /// The JSON Schema.
@@ -102,9 +110,9 @@ impl Lowering<'_> {
         if self.shapes.open.iter().any(|open| open == name) {
             let cycle = self.shapes.open.join(" → ");
             let message = format!("the shape '{name}' contains itself: {cycle} → {name}");
-            self.reader
-                .error(RECURSIVE, span, message)
-                .help("clients and models take finite shapes only: nest as deep as needed, by name");
+            self.reader.error(RECURSIVE, span, message).help(
+                "clients and models take finite shapes only: nest as deep as needed, by name",
+            );
             return Some(Typed::unknown());
         }
         let node = self.shapes.raw.get(name)?.clone();
@@ -144,8 +152,10 @@ impl Lowering<'_> {
             }
             Kind::List(items) => {
                 let [item] = items.as_slice() else {
-                    let message =
-                        format!("{owner}: a list's shape names one item shape, and here are {}", items.len());
+                    let message = format!(
+                        "{owner}: a list's shape names one item shape, and here are {}",
+                        items.len()
+                    );
                     self.reader
                         .error(WRONG_VALUE, &node.span, message)
                         .help("write [string]; a choice of words is `low | high`");
@@ -165,7 +175,7 @@ impl Lowering<'_> {
     fn object(&mut self, entries: &[(Key, Node)], owner: &str) -> Typed {
         let mut object = Object::default();
         let mut embedded: Vec<(String, Value)> = Vec::new();
-        let mut unknown = false;
+        let (mut unknown, mut parts) = (false, 1);
         for (key, value) in entries {
             let (name, optional) = match key.name.strip_suffix('?') {
                 Some(name) => (name, true),
@@ -180,6 +190,12 @@ impl Lowering<'_> {
             }
             let typed = self.field_shape(value, owner);
             unknown |= typed.unknown;
+            parts += typed.parts;
+            if parts > PART_LIMIT {
+                let message = format!("{owner}: the shape has more than {PART_LIMIT} parts");
+                self.reader.error(TOO_LARGE, &key.span, message).help("use fewer fields");
+                return Typed::unknown();
+            }
             if let Some(default) = &typed.default {
                 self.check_default(default, &typed, value, owner);
             }
@@ -193,7 +209,7 @@ impl Lowering<'_> {
             });
         }
         let shape = Shape::Object(object);
-        let mut typed = Typed { unknown, ..Typed::of(shape) };
+        let mut typed = Typed { unknown, parts, ..Typed::of(shape) };
         if !embedded.is_empty() {
             let mut schema = Schema::of_shape(&typed.shape);
             for (name, part) in embedded {
@@ -231,13 +247,18 @@ impl Lowering<'_> {
                 "$ref" => base = Some(self.reference(value, owner)),
                 _ => {
                     let typed = self.inline_schema(value, owner);
-                    base = Some(typed.map_or_else(Typed::unknown, |t| self.portable(t, value, owner)));
+                    base =
+                        Some(typed.map_or_else(Typed::unknown, |t| self.portable(t, value, owner)));
                 }
             }
         }
         let Some(mut typed) = base else {
             self.reader
-                .error(ANNOTATION, &node.span, format!("{owner}: an annotated shape has no `$type`"))
+                .error(
+                    ANNOTATION,
+                    &node.span,
+                    format!("{owner}: an annotated shape has no `$type`"),
+                )
                 .help("{$type: string, $about: \"…\"}; fields' own names may not start with $");
             return Typed::unknown();
         };
@@ -264,7 +285,7 @@ impl Lowering<'_> {
 
     /// A schema that will be part of a larger one: references to its own root would lead elsewhere there.
     fn portable(&mut self, typed: Typed, node: &Node, owner: &str) -> Typed {
-        let Some(schema) = typed.embedded.clone().filter(|schema| has_reference(schema)) else {
+        let Some(schema) = typed.embedded.clone().filter(has_reference) else {
             return typed;
         };
         let mut part = schema;
@@ -305,10 +326,10 @@ impl Lowering<'_> {
         if !nullable || typed.unknown {
             return typed;
         }
-        let embedded = typed.embedded.map(|schema| {
-            serde_json::json!({"anyOf": [schema, {"type": "null"}]})
-        });
-        Typed { embedded, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
+        let embedded =
+            typed.embedded.map(|schema| serde_json::json!({"anyOf": [schema, {"type": "null"}]}));
+        let parts = typed.parts + 1;
+        Typed { embedded, parts, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
     }
 
     fn word(&mut self, word: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
@@ -337,12 +358,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn enumeration(
-        &mut self,
-        words: &[&str],
-        span: &std::ops::Range<usize>,
-        owner: &str,
-    ) -> Typed {
+    fn enumeration(&mut self, words: &[&str], span: &std::ops::Range<usize>, owner: &str) -> Typed {
         for (at, word) in words.iter().enumerate() {
             let shape = TYPES.contains(word)
                 || word.starts_with(['[', '{'])
@@ -356,9 +372,9 @@ impl Lowering<'_> {
             } else {
                 continue;
             };
-            self.reader
-                .error(UNION, span, format!("{owner}: {problem}"))
-                .help("a choice is of words, `low | high`, or of a shape and null, `string | null`");
+            self.reader.error(UNION, span, format!("{owner}: {problem}")).help(
+                "a choice is of words, `low | high`, or of a shape and null, `string | null`",
+            );
             return Typed::unknown();
         }
         Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
@@ -393,7 +409,7 @@ fn list(item: Typed) -> Typed {
         }
         schema
     });
-    Typed { embedded, unknown: item.unknown, ..Typed::of(shape) }
+    Typed { embedded, unknown: item.unknown, parts: item.parts + 1, ..Typed::of(shape) }
 }
 
 /// Puts a field's own schema in the place of what its shape says, annotations kept.
@@ -414,60 +430,5 @@ fn has_reference(schema: &Value) -> bool {
         Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
         Value::Array(items) => items.iter().any(has_reference),
         _ => false,
-    }
-}
-
-/// Applies `$min`, `$max` or `$pattern`.
-fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node, owner: &str) {
-    let what = format!("{owner}: `{}`", key.name);
-    let least = key.name == "$min";
-    match (shape, key.name.as_str()) {
-        (Shape::Nullable(inner), _) => bound(reader, inner, key, value, owner),
-        (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
-        (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
-            let Value::Number(number) = to_json(value) else {
-                reader.error(WRONG_TYPE, &value.span, format!("{what} must be a number"));
-                return;
-            };
-            *(if least { &mut range.min } else { &mut range.max }) = Some(number);
-            let pair = range.min.as_ref().zip(range.max.as_ref());
-            let crossed = pair.is_some_and(|(min, max)| min.as_f64() > max.as_f64());
-            crossed_bounds(reader, value, crossed);
-        }
-        (
-            Shape::Text(TextRange { min, max, .. }) | Shape::List(_, ListRange { min, max }),
-            "$min" | "$max",
-        ) => {
-            let read = reader.integer(value, &what, 0..=u64::MAX).map(|n| n.value);
-            *(if least { &mut *min } else { &mut *max }) = read;
-            let crossed = (*min).zip(*max).is_some_and(|(min, max)| min > max);
-            crossed_bounds(reader, value, crossed);
-        }
-        (other, _) => {
-            let message = format!("{what} means nothing for {}", other.describe());
-            reader
-                .error(ANNOTATION, &key.span, message)
-                .help("`$min` and `$max` bound numbers and lengths of text and lists; `$pattern` text");
-        }
-    }
-}
-
-fn crossed_bounds(reader: &mut Reader<'_>, value: &Node, crossed: bool) {
-    if crossed {
-        reader.error(WRONG_VALUE, &value.span, "`$min` is greater than `$max`");
-    }
-}
-
-fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &str) {
-    let Some(text) = reader.text(value, what) else { return };
-    let schema = serde_json::json!({"type": "string", "pattern": text.value});
-    match Schema::compile(schema) {
-        Ok(_) => range.pattern = Some(text.value),
-        Err(error) => {
-            let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
-            reader
-                .error(super::answer::BAD_SCHEMA, &value.span, message)
-                .help("patterns run in linear time: no look-around, no back-references");
-        }
     }
 }

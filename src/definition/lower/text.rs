@@ -77,7 +77,7 @@ impl Lowering<'_> {
     }
 
     fn file_problem(&mut self, problem: &FileProblem, name: &Spanned<String>, owner: &str) {
-        if let Some((source, at)) = &problem.broken {
+        if let Some((source, at)) = problem.broken.as_deref() {
             let message = format!("{owner}: {}", problem.message);
             let mut found =
                 Diagnostic::at(Severity::Error, problem.code, source, &(*at..*at + 1), message);
@@ -92,6 +92,9 @@ impl Lowering<'_> {
 
     /// Shows a finding where its text stands.
     pub(super) fn finding(&mut self, finding: &Finding, origin: &Origin, owner: &str) {
+        if self.reader.is_full() {
+            return;
+        }
         let message = format!("{owner}: {}", finding.message);
         let found = match origin {
             Origin::Here(node) => {
@@ -108,13 +111,8 @@ impl Lowering<'_> {
                 found
             }
             Origin::File(source) => {
-                let found = Diagnostic::at(
-                    Severity::Error,
-                    finding.code,
-                    source,
-                    &finding.range,
-                    message,
-                );
+                let found =
+                    Diagnostic::at(Severity::Error, finding.code, source, &finding.range, message);
                 self.reader.found.push(found);
                 let last = self.reader.found.len() - 1;
                 &mut self.reader.found[last]
@@ -129,8 +127,7 @@ impl Lowering<'_> {
 fn cut_by_comment(source: &Source, node: &Node) -> bool {
     let Kind::Scalar(scalar) = &node.kind else { return false };
     let open = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
-    let unclosed =
-        scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
+    let unclosed = scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
     let rest = source.text.get(node.span.end..).unwrap_or_default();
     let comment = rest.lines().next().is_some_and(|line| line.trim_start().starts_with('#'));
     scalar.style == Style::Plain && unclosed && comment
