@@ -1,5 +1,4 @@
 //! What expressions mean, what is said about wrong ones, and that none of them panics.
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::evaluate::Evaluator;
@@ -7,6 +6,7 @@ use super::function::TABLE;
 use super::*;
 use crate::domain::shape::{Field, ListRange, Object, Presence, TextRange};
 
+mod grammar;
 mod laws;
 pub(crate) mod values;
 
@@ -197,104 +197,164 @@ fn every_function_has_its_own_row() {
     }
 }
 
+/// Expressions with a problem each, or more.
+const WRONG: &[&str] = &[
+    "plam.count",
+    "plan.qestions.text",
+    "plan.questions.txt",
+    "plan.count.x",
+    "gaps.follow_ups",
+    "gaps",
+    "gaps.score + 1",
+    "length(gaps.follow_ups)",
+    "input.tone",
+    "plan.note + 1",
+    "length(plan.note)",
+    "gaps.score == 3",
+    "gaps == null and gaps.score > 1",
+    "gaps != null or gaps.score > 1",
+    "\"1\" + 1",
+    "plan.count + plan.score + plan.ok",
+    "-plan.urgency",
+    "[1] + [2]",
+    "plan.urgency == 'hihg'",
+    "plan.count == '2'",
+    "plan.count < 'a'",
+    "plan.ok < plan.ok",
+    "1 in 'a'",
+    "'a' in input.text",
+    "1 in plan.questions.id",
+    "plan.questions and plan.ok",
+    "not plan.count",
+    "not gaps",
+    "plan.urgency or true",
+    "gaps.follow_ups ?? 0",
+    "[1, 'a']",
+    "null + 1",
+    "1 / index + 1",
+    "min(input.numbers) + 1",
+    "min([]) + 1",
+    "lenght(plan.questions)",
+    "foo(1)",
+    "take(plan.questions)",
+    "length(1, 2)",
+    "take(1, 2)",
+    "split(input.text, input.text)",
+    "join(input.numbers, ',')",
+    "sum(plan.questions.id)",
+    "flatten(input.numbers)",
+    "contains(input.text, 1)",
+    "contains(input.numbers, 'a')",
+    "round('1')",
+    "chunks(input.text, 1.5)",
+    "keys(read)",
+    "all(q for q in plan.questions)",
+    "all(true for q in plan.count)",
+    "all(x.weight > 1 for x in plan.questions)",
+    "all(q.id == x for q in plan.questions)",
+    "all(true)",
+    "all(true for in x)",
+    "all(true for x on x)",
+    "a b",
+    "a[0]",
+    "a.",
+    "a.1",
+    "(a",
+    "a)",
+    "[1, 2",
+    "",
+    "  ",
+    "1 +",
+    "a == ",
+    "a = b",
+    "a && b",
+    "!a",
+    "a || b",
+    "a | upper",
+    "a ? b : c",
+    "x if y else z",
+    "a is none",
+    "{a: 1}",
+    "'abc",
+    "\"a\\q\"",
+    "1abc",
+    "1 < 2 < 3",
+    "a not b",
+    "and",
+    "x %2",
+    "1e999",
+    "\u{fc}ber",
+    "a.b(1)",
+    "\u{20ac}",
+    "for",
+    "a - - b c",
+    "any(any(any(true for a in read) for b in read) for c in read)",
+];
+
 #[test]
-fn print_bad() {
-    for source in [
-        "plam.count",
-        "plan.qestions.text",
-        "plan.questions.txt",
-        "plan.count.x",
-        "gaps.follow_ups",
-        "gaps",
-        "gaps.score + 1",
-        "length(gaps.follow_ups)",
-        "input.tone",
-        "plan.note + 1",
-        "length(plan.note)",
-        "gaps != null",
-        "gaps.score == 3",
-        "gaps == null and gaps.score > 1",
-        "gaps != null or gaps.score > 1",
-        "\"1\" + 1",
-        "plan.count + plan.score + plan.ok",
-        "-plan.urgency",
-        "[1] + [2]",
-        "plan.urgency == 'hihg'",
-        "plan.count == '2'",
-        "plan.count < 'a'",
-        "plan.ok < plan.ok",
-        "1 in 'a'",
-        "'a' in input.text",
-        "1 in plan.questions.id",
-        "plan.questions and plan.ok",
-        "not plan.count",
-        "not gaps",
-        "plan.urgency or true",
-        "gaps.follow_ups ?? 0",
-        "[1, 'a']",
-        "null + 1",
-        "1 / index + 1",
-        "min(input.numbers) + 1",
-        "min([]) + 1",
-        "lenght(plan.questions)",
-        "foo(1)",
-        "take(plan.questions)",
-        "length(1, 2)",
-        "take(1, 2)",
-        "split(input.text, input.text)",
-        "join(input.numbers, ',')",
-        "sum(plan.questions.id)",
-        "flatten(input.numbers)",
-        "contains(input.text, 1)",
-        "contains(input.numbers, 'a')",
-        "round('1')",
-        "chunks(input.text, 1.5)",
-        "keys(read)",
-        "all(q for q in plan.questions)",
-        "all(true for q in plan.count)",
-        "all(x.weight > 1 for x in plan.questions)",
-        "all(q.id == x for q in plan.questions)",
-        "all(true)",
-        "all(true for in x)",
-        "all(true for x on x)",
-        "a b",
-        "a[0]",
-        "a.",
-        "a.1",
-        "(a",
-        "a)",
-        "[1, 2",
-        "",
-        "  ",
-        "1 +",
-        "a == ",
-        "a = b",
-        "a && b",
-        "!a",
-        "a || b",
-        "a | upper",
-        "a ? b : c",
-        "x if y else z",
-        "a is none",
-        "{a: 1}",
-        "'abc",
-        "\"a\\q\"",
-        "1abc",
-        "1 < 2 < 3",
-        "a not b",
-        "and",
-        "x %2",
-        "1e999",
-        "\u{fc}ber",
-        "a.b(1)",
-        "\u{20ac}",
-        "for",
-        "a - - b c",
-        "any(any(any(true for a in read) for b in read) for c in read)",
+fn every_problem_is_said_with_its_place_and_what_to_do() {
+    let said: Vec<String> =
+        WRONG.iter().map(|source| format!("{source}\n{}", indent(&bad(source)))).collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn mentions_are_root_names_with_their_paths_and_guards() {
+    let mentions = |source: &str| -> Vec<String> {
+        let expression = Expression::parse(source).expect("an expression");
+        let lines = expression.mentions().into_iter().map(|m| {
+            assert_eq!(&source[m.range.clone()], m.name);
+            let guard = if m.guarded { "?" } else { "" };
+            format!("{}{guard}: {}", m.name, m.path.join("."))
+        });
+        lines.collect()
+    };
+    assert_eq!(mentions("plan.questions"), ["plan: questions"]);
+    assert_eq!(mentions("gaps.a.b ?? plan.c"), ["gaps?: a.b", "plan: c"]);
+    assert_eq!(mentions("gaps != null and gaps.x > index"), ["gaps?: ", "gaps?: x", "index: "]);
+    assert_eq!(mentions("gaps.x == null or gaps.y"), ["gaps?: x", "gaps?: y"]);
+    assert_eq!(mentions("gaps != null or gaps.y"), ["gaps?: ", "gaps: y"]);
+    assert_eq!(mentions("all(x.a == y for x in plan.b)"), ["y: ", "plan: b"]);
+    assert_eq!(mentions("any(true for gaps in gaps.x)"), ["gaps: x"]);
+    assert_eq!(mentions("length(a.b) + 1 ?? c"), ["a?: b", "c: "]);
+}
+
+#[test]
+fn an_expression_is_bounded() {
+    let refused = |source: String| {
+        Expression::parse(&source).err().map(|f| (f.code, f.message)).expect("refused")
+    };
+    let long = (code::LIMIT, "the expression is longer than 4096 bytes".to_owned());
+    assert_eq!(refused("1".repeat(4097)), long);
+    let deep = (code::LIMIT, "the expression nests deeper than 64".to_owned());
+    for (open, inner, close) in [
+        ("(", "1", ")"),
+        ("[", "", "]"),
+        ("-", "1", ""),
+        ("not ", "true", ""),
+        ("length(", "a", ")"),
     ] {
-        println!(
-            "{source}\n{}",
-            std::panic::catch_unwind(|| bad(source)).unwrap_or_else(|_| "NONE".into())
-        );
+        let source = |n: usize| format!("{}{inner}{}", open.repeat(n), close.repeat(n));
+        assert_eq!(refused(source(500)), deep, "{open}");
+        assert!(Expression::parse(&source(30)).is_ok(), "{open}");
     }
+    for chain in ["1 + ", "a and ", "a ?? ", "1 * ", "a or "] {
+        assert_eq!(refused(format!("{}1", chain.repeat(500))), deep, "{chain}");
+    }
+}
+
+#[test]
+fn a_loop_over_more_than_it_may_visit_is_null() {
+    let expression = Expression::parse("all(any(y == x for y in a) for x in b)").expect("fine");
+    let numbers: Vec<usize> = (0..30).collect();
+    let bindings = json!({"a": numbers, "b": numbers});
+    assert_eq!(expression.evaluate(&bindings), json!(true));
+    let bounded =
+        |visits| Evaluator::bounded(&bindings, visits).value(&expression.root).into_owned();
+    assert_eq!(bounded(1000), json!(null));
+    assert_eq!(bounded(2000), json!(true));
 }
