@@ -1,5 +1,7 @@
 //! Adapters to the models: one exchange in, one classified reply out.
 
+pub mod simulated;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
