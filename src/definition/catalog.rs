@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::definition::builtin;
 use crate::definition::config::{self, Configuration, Origin};
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::environment::Environment;
-use crate::definition::folder::{Folder, WORKFLOWS};
+use crate::definition::folder::Folder;
 use crate::definition::lower::{Context, Lowered, lower};
 use crate::definition::shelf::{FileProblem, Shelf, UNREADABLE, read_file};
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
 use crate::workflow::Workflow;
 
+mod shelves;
 #[cfg(test)]
 mod tests;
+
+use shelves::{shelves, slashes, stem};
 
 /// Most workflow files of one folder.
 pub const WORKFLOW_LIMIT: usize = 1000;
@@ -350,48 +352,6 @@ fn read(entry: &Entry, label: &str) -> Result<Source, FileProblem> {
             read_file(&root.join(&entry.file), label.to_owned(), &entry.file)
         }
     }
-}
-
-fn shelves(folder: &Folder, configuration: &Configuration) -> Vec<Shelf> {
-    let Some(base) = folder.path() else { return vec![Shelf::Builtin(builtin::FILES)] };
-    let file = match &configuration.origin {
-        Origin::File(file) => file.parent().filter(|p| !p.as_os_str().is_empty()),
-        Origin::Found(_) | Origin::Simulated => None,
-    };
-    let root = file.unwrap_or(base);
-    let usual = configuration.workflows == [PathBuf::from(WORKFLOWS)];
-    if usual && !base.join(WORKFLOWS).is_dir() && holds_workflows(base) {
-        // A folder of nothing but workflows is served as it is.
-        return vec![Shelf::Disk { root: base.to_owned(), label: String::new() }];
-    }
-    let root = if usual { base } else { root };
-    let named = configuration.workflows.iter().map(|named| {
-        let path = if named == Path::new(".") { root.to_owned() } else { root.join(named) };
-        let path: PathBuf = path.components().collect();
-        let label = named.strip_prefix(".").unwrap_or(named);
-        Shelf::Disk { root: path, label: slashes(label).trim_end_matches('/').to_owned() }
-    });
-    named.collect()
-}
-
-fn holds_workflows(folder: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let mut names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    names.any(|name| stem(&name).is_some())
-}
-
-/// A workflow's name; `None` where the file is none.
-fn stem(file: &str) -> Option<&str> {
-    let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"))?;
-    let workflow = !stem.is_empty()
-        && !stem.starts_with('.')
-        && !stem.to_ascii_lowercase().ends_with(".cases")
-        && stem != "punctual";
-    workflow.then_some(stem)
-}
-
-fn slashes(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
 }
 
 fn diagnostic(problem: &FileProblem, label: &str) -> Diagnostic {

@@ -14,8 +14,10 @@ use crate::domain::shape::{Field, Object, Range, Shape};
 use crate::schema::{Schema, inline};
 
 mod bound;
+mod part;
 
 use bound::bound;
+use part::{has_reference, list, put_field, split_top};
 
 /// A shape name that is not known.
 pub const UNKNOWN_SHAPE: Code = Code("P0305");
@@ -378,57 +380,5 @@ impl Lowering<'_> {
             return Typed::unknown();
         }
         Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
-    }
-}
-
-/// The alternatives of `text`, not split inside brackets.
-fn split_top(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' | '{' => depth += 1,
-            ']' | '}' => depth = depth.saturating_sub(1),
-            '|' if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts
-}
-
-fn list(item: Typed) -> Typed {
-    let shape = Shape::list(item.shape);
-    let embedded = item.embedded.map(|inner| {
-        let mut schema = Schema::of_shape(&shape);
-        if let Some(map) = schema.as_object_mut() {
-            map.insert("items".to_owned(), inner);
-        }
-        schema
-    });
-    Typed { embedded, unknown: item.unknown, parts: item.parts + 1, ..Typed::of(shape) }
-}
-
-/// Puts a field's own schema in the place of what its shape says, annotations kept.
-fn put_field(schema: &mut Value, name: &str, mut part: Value) {
-    let Some(slot) = schema.get_mut("properties").and_then(|p| p.get_mut(name)) else { return };
-    if let Value::Object(map) = &mut part {
-        for key in ["description", "default"] {
-            if let Some(said) = slot.get(key) {
-                map.insert(key.to_owned(), said.clone());
-            }
-        }
-    }
-    *slot = part;
-}
-
-fn has_reference(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
-        Value::Array(items) => items.iter().any(has_reference),
-        _ => false,
     }
 }
