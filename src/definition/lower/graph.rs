@@ -71,8 +71,8 @@ fn find_cycle(edges: &[Vec<usize>], placed: &[bool]) -> Vec<usize> {
         let Some(next) = edges[last].iter().find(|on| !placed[**on]) else { return path };
         if let Some(at) = path.iter().position(|step| step == next) {
             let mut cycle = path.split_off(at);
-            let least = cycle.iter().enumerate().min_by_key(|(_, step)| **step);
-            let turn = least.map_or(0, |(at, _)| at);
+            let lowest = cycle.iter().enumerate().min_by_key(|(_, step)| **step);
+            let turn = lowest.map_or(0, |(at, _)| at);
             cycle.rotate_left(turn);
             return cycle;
         }
