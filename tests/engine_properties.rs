@@ -93,7 +93,7 @@ fn silence(machine: &mut Machine, world: &mut World, mut now: Timestamp) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn every_run_keeps_the_laws(plan in plan::plan(), seed: u64, asked in 1_u64..150_000) {

@@ -56,15 +56,15 @@ fn cutoff() -> impl Strategy<Value = Cutoff> {
 }
 
 fn reactions() -> impl Strategy<Value = Reactions> {
-    let trouble = || prop_oneof![9 => Just(OnTrouble::Next), 1 => Just(OnTrouble::Fail)];
+    let trouble = || prop_oneof![19 => Just(OnTrouble::Next), 1 => Just(OnTrouble::Fail)];
     let slow = prop_oneof![
-        4 => Just(OnSlow::Auto),
+        9 => Just(OnSlow::Auto),
         1 => Just(OnSlow::Next),
         1 => Just(OnSlow::Faster),
         1 => Just(OnSlow::Fail),
     ];
     let invalid = prop_oneof![
-        4 => Just(OnInvalid::Repair),
+        9 => Just(OnInvalid::Repair),
         1 => Just(OnInvalid::Stronger),
         1 => Just(OnInvalid::Next),
         1 => Just(OnInvalid::Fail),
@@ -118,7 +118,7 @@ fn step() -> impl Strategy<Value = StepDraw> {
         (
             prop::option::weighted(0.25, each),
             prop::option::weighted(0.4, share()),
-            prop::option::weighted(0.3, 1_usize..STEPS_MAX),
+            prop::option::weighted(0.4, 1_usize..4),
             0_u32..=2,
         ),
     )
@@ -195,9 +195,9 @@ fn provider() -> impl Strategy<Value = ProviderPlan> {
 fn budget() -> impl Strategy<Value = Budget> {
     let usd = (1_u32..1_000).prop_map(|m| Usd::from_dollars(f64::from(m) / 1e4).expect("small"));
     (
-        prop::option::weighted(0.3, usd),
-        prop::option::weighted(0.3, 1_000_u64..60_000),
-        prop::option::weighted(0.3, 1_u32..40),
+        prop::option::weighted(0.15, usd),
+        prop::option::weighted(0.15, 1_000_u64..60_000),
+        prop::option::weighted(0.15, 1_u32..40),
     )
         .prop_map(|(usd, tokens, calls)| Budget { usd, tokens, calls })
 }
@@ -210,7 +210,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         prop::collection::vec(path(), usize::from(PATHS)),
         prop::collection::vec(provider(), usize::from(PROVIDERS)),
         budget(),
-        1_u64..120_000,
+        prop_oneof![4 => 20_000_u64..120_000, 1 => 1_u64..20_000],
     )
         .prop_map(|(draws, models, paths, providers, budget, deadline)| Plan {
             workflow: "any".to_owned(),

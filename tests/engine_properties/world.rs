@@ -37,6 +37,12 @@ impl Draw {
     fn millis(&mut self, most: u64) -> Duration {
         Duration::from_millis(self.below(most))
     }
+
+    /// Up to `usual` milliseconds; `chance` times in a hundred up to `tail` of them.
+    fn tailed(&mut self, usual: u64, chance: u64, tail: u64) -> Duration {
+        let most = if self.percent(chance) { tail } else { usual };
+        self.millis(most)
+    }
 }
 
 /// What will happen, in order of time and then of being decided.
@@ -44,14 +50,18 @@ pub struct World {
     draw: Draw,
     queue: BinaryHeap<Reverse<(Timestamp, usize)>>,
     events: Vec<Option<Event>>,
+    /// Of a hundred attempts, how many meet each kind of trouble; drawn once, so that calm runs are drawn too.
+    trouble: u64,
     /// Per step: the tokens of the smallest prompt prepared last; no attempt uses more input.
     prompts: Vec<u64>,
 }
 
 impl World {
     pub fn new(plan: &Plan, seed: u64) -> Self {
+        let mut draw = Draw(seed);
         let mut world = Self {
-            draw: Draw(seed),
+            trouble: [0, 2, 5, 10, 20][usize::try_from(draw.below(5)).unwrap_or(0)],
+            draw,
             queue: BinaryHeap::new(),
             events: Vec::new(),
             prompts: vec![0; plan.steps.len()],
@@ -105,12 +115,12 @@ impl World {
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {
         let of = plan.step(step);
         let delay = if self.draw.percent(80) { Duration::ZERO } else { self.draw.millis(3_000) };
-        if self.draw.percent(1) {
+        if self.draw.percent(self.trouble / 10) {
             return; // It is never prepared.
         }
         let result = match &of.work {
             _ if of.conditional && self.draw.percent(30) => Prepared::Skip,
-            _ if self.draw.percent(3) => Prepared::Impossible(self.failure()),
+            _ if self.draw.percent(self.trouble / 5) => Prepared::Impossible(self.failure()),
             Work::Value if of.validates.is_some() => {
                 Prepared::Judged { pass: self.draw.percent(60) }
             }
@@ -130,31 +140,30 @@ impl World {
     pub fn launch(&mut self, spec: &AttemptSpec, now: Timestamp) {
         let (attempt, input) = (spec.attempt, self.prompts[spec.step.at()]);
         let most = u64::from(spec.max_tokens);
-        if self.draw.percent(4) {
+        if self.draw.percent(self.trouble / 4) {
             return; // It is queued for ever.
         }
         let queued = if self.draw.percent(70) { Duration::ZERO } else { self.draw.millis(5_000) };
         let mut time = now + queued;
-        if self.draw.percent(5) {
+        if self.draw.percent(self.trouble / 4) {
             let (failure, usage) = (self.failure(), Usage::default());
             self.at(time, Event::Failed { attempt, failure, usage });
             return;
         }
         self.at(time, Event::Sent { attempt });
-        time = time + self.draw.millis(if self.draw.clone().percent(20) { 20_000 } else { 900 });
-        if self.draw.percent(12) {
+        time = time + self.draw.tailed(900, self.trouble, 20_000);
+        if self.draw.percent(self.trouble) {
             return; // It never says anything.
         }
         let tokens = self.draw.below(12);
-        let endless = self.draw.percent(8);
+        let endless = self.draw.percent(self.trouble / 2);
         for n in 0..tokens {
             let event = match n {
                 0 => Event::FirstToken { attempt },
                 _ => Event::Emitted { attempt, tokens: n * most / 12 },
             };
             self.at(time, event);
-            time =
-                time + self.draw.millis(if self.draw.clone().percent(10) { 15_000 } else { 700 });
+            time = time + self.draw.tailed(700, self.trouble / 2, 15_000);
         }
         if !endless {
             let event = self.ending(attempt, input, most);
@@ -168,12 +177,13 @@ impl World {
             output: self.draw.below(output + 1),
             ..Usage::default()
         };
-        match self.draw.below(100) {
-            0..55 => {
+        let (draw, trouble) = (self.draw.below(100), self.trouble);
+        match draw {
+            _ if draw >= 2 * trouble => {
                 let pass = Some(self.draw.percent(50));
                 Event::Ended { attempt, usage, verdict: Verdict::Valid { pass } }
             }
-            55..75 => {
+            _ if draw >= trouble => {
                 let failure =
                     Failure::of_attempt(FailureClass::SchemaViolation, "schema", "not this shape");
                 let repair_tokens = self.draw.below(500);
