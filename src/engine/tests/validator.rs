@@ -376,3 +376,10 @@ fn two_revisions_are_two() {
     let scenario = scenario.valid(4).skip().says(5, false);
     scenario.expect(&["accept 5", "close judge ok", "finish failed rejected draft"]);
 }
+
+#[test]
+fn attempts_are_numbered_on_through_the_rounds() {
+    let scenario = answered(judged(1)).says(1, false).invalid(2);
+    let numbers = scenario.machine.attempts().map(|a| (a.spec.step.0, a.spec.n));
+    assert_eq!(numbers.collect::<Vec<_>>(), [(0, 1), (1, 1), (0, 2), (0, 3)]);
+}
