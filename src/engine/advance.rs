@@ -152,7 +152,7 @@ impl Machine {
             | Status::Cancelled => FailureClass::CheckFailed,
         };
         let (name, status) = (&self.plan.step(need).name, status.as_str());
-        let text = format!("it needs the output of step '{name}', which is {status}");
+        let text = format!("it needs the output of step '{name}', and there is none ({status})");
         Failure::of_attempt(class, "no output", text)
     }
 

@@ -54,7 +54,7 @@ impl Audit {
             Event::Ended { attempt, verdict, .. } if self.in_flight.remove(attempt) => {
                 if let Verdict::Valid { pass } = verdict {
                     self.valid.insert(*attempt);
-                    self.pass.insert(self.places[attempt].0, *pass != Some(false));
+                    self.pass.insert(self.places[attempt].0, *pass == Some(true));
                 }
             }
             Event::Failed { attempt, .. } => {

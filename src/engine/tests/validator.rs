@@ -383,3 +383,12 @@ fn attempts_are_numbered_on_through_the_rounds() {
     let numbers = scenario.machine.attempts().map(|a| (a.spec.step.0, a.spec.n));
     assert_eq!(numbers.collect::<Vec<_>>(), [(0, 1), (1, 1), (0, 2), (0, 3)]);
 }
+
+#[test]
+fn a_validator_that_says_neither_yes_nor_no_has_not_passed_anything() {
+    answered(judged(0)).valid(1).expect(&[
+        "accept 1",
+        "close judge ok",
+        "finish failed rejected draft",
+    ]);
+}
