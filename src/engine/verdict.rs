@@ -202,9 +202,10 @@ impl Machine {
         (state.items[0].started, state.items[0].ended) = (Some(launched), Some(now));
         self.out.push(Action::Accept { attempt });
         self.close(step, Status::Ok, Reason::RejectedAccepted, now);
+        // What the validator said of this version stands, for whoever wants to read it.
         let judge = self.plan.step(step).judged_by;
         if let Some(judge) = judge.filter(|j| !self.steps[j.at()].status().ended()) {
-            self.close(judge, Status::Skipped, Reason::RejectedAccepted, now);
+            self.close(judge, Status::Ok, Reason::RejectedAccepted, now);
         }
         true
     }

@@ -129,7 +129,7 @@ fn a_revision_that_fails_brings_the_earlier_version_back_where_the_policy_accept
             "launch 3 draft b/two next after 2 told resume",
             "accept 0",
             "close draft ok",
-            "close judge skipped",
+            "close judge ok",
             "finish degraded missing [] unverified [draft]",
         ]);
 }
@@ -142,7 +142,7 @@ fn the_deadline_in_a_revision_brings_the_earlier_version_back() {
         "cancel 3",
         "accept 0",
         "close draft ok",
-        "close judge skipped",
+        "close judge ok",
         "finish degraded missing [] unverified [draft]",
     ]);
 }
@@ -153,7 +153,7 @@ fn the_deadline_while_a_revision_is_judged_brings_the_judged_version_back() {
         "accept 0",
         "close draft ok",
         "cancel 4",
-        "close judge skipped",
+        "close judge ok",
         "finish degraded missing [] unverified [draft]",
     ]);
 }
@@ -391,4 +391,17 @@ fn a_validator_that_says_neither_yes_nor_no_has_not_passed_anything() {
         "close judge ok",
         "finish failed rejected draft",
     ]);
+}
+
+#[test]
+fn a_validators_word_on_the_version_that_was_brought_back_stays_readable() {
+    let draft = accepting(1).step("notes").after("judge");
+    answered(draft)
+        .says(1, false)
+        .skip()
+        .fails(2, failure(FailureClass::BadRequest))
+        .at(100)
+        .skip()
+        .fails(3, failure(FailureClass::BadRequest))
+        .expect(&["accept 0", "close draft ok", "close judge ok", "launch 4 notes a/one primary"]);
 }
