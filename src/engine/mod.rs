@@ -321,6 +321,18 @@ impl Machine {
         self.attempts.iter().map(AttemptState::view)
     }
 
+    /// The attempt of that number.
+    #[must_use]
+    pub fn attempt(&self, attempt: AttemptId) -> Option<AttemptView<'_>> {
+        self.attempts.get(attempt.at()).map(AttemptState::view)
+    }
+
+    /// The step at that place.
+    #[must_use]
+    pub fn step(&self, step: StepIx) -> Option<StepView<'_>> {
+        self.steps.get(step.at()).map(StepState::view)
+    }
+
     fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
         for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
             if !closed.is_zero() {

@@ -1,15 +1,41 @@
-//! The expression language of `each`, `when`, `output` (and later `value`, `check`): total, typed at load.
+//! The expression language of `each`, `when`, `output`, `value` and `check`: total, typed at load.
+//!
+//! An [`Expression`] is parsed once, checked against the shapes of what it references, and then has a value under any
+//! bindings: it never fails, never panics, and does a bounded amount of work. Missing values are null and pass
+//! through operators and functions up to a `??`; the check makes sure that there is one.
+//! Not for prompts: those are templates. The grammar stands in `parse.rs`, the functions in `function.rs`.
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::domain::finding::Finding;
 use crate::domain::shape::{Scope, Shape};
 
+mod ast;
+mod builtin;
+mod call;
+mod check;
+mod chunk;
+pub mod code;
+mod evaluate;
+mod function;
+mod lexer;
+mod number;
+mod operand;
+mod parse;
+mod path;
+pub mod reference;
+pub mod unify;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
 /// A parsed expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    source: String,
+    source: Arc<str>,
+    root: Arc<ast::Node>,
 }
 
 /// A root name an expression or template mentions: `plan` in `plan.questions`.
@@ -17,7 +43,9 @@ pub struct Expression {
 pub struct Mention {
     /// The name.
     pub name: String,
-    /// Where, as bytes of the text.
+    /// The static segments after it: `["questions"]` in `plan.questions`.
+    pub path: Vec<String>,
+    /// Where the name stands, as bytes of the text.
     pub range: Range<usize>,
     /// Whether every use of the name at this place is guarded or defaulted.
     pub guarded: bool,
@@ -27,9 +55,9 @@ impl Expression {
     /// Parses `source`.
     ///
     /// # Errors
-    /// The first syntax error.
+    /// The first syntax error, or a text of more than 4 KiB or 64 levels.
     pub fn parse(source: &str) -> Result<Self, Finding> {
-        Ok(Self { source: source.to_owned() })
+        Ok(Self { source: Arc::from(source), root: Arc::new(parse::parse(source)?) })
     }
 
     /// The text as written.
@@ -38,22 +66,35 @@ impl Expression {
         &self.source
     }
 
-    /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`).
+    /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
-        Vec::new()
+        let scope = Scope::default();
+        let mut checker = check::Checker::new(&self.source, &scope);
+        checker.shape(&self.root, false);
+        let mut mentions = checker.mentions;
+        mentions.sort_by_key(|m| m.range.start);
+        mentions
     }
 
     /// The expression's type under `scope`, and every problem; `Shape::Any` where a problem hides the type.
+    ///
+    /// A type with `| null` means that the value may be null without being a problem here: a field of that type, or
+    /// a division that is not defaulted. A name with a dot in the scope (`answer.items`) is a second view of
+    /// that path and wins over the field.
     #[must_use]
-    pub fn check(&self, _scope: &Scope) -> (Shape, Vec<Finding>) {
-        (Shape::Any, Vec::new())
+    pub fn check(&self, scope: &Scope) -> (Shape, Vec<Finding>) {
+        let mut checker = check::Checker::new(&self.source, scope);
+        let shape = checker.shape(&self.root, false);
+        let mut findings = checker.findings;
+        findings.sort_by_key(|f| f.range.start);
+        (shape, findings)
     }
 
     /// The value under `bindings` (an object: name → value; missing names are absent values).
     /// Total for a checked expression: never fails, never panics.
     #[must_use]
-    pub fn evaluate(&self, _bindings: &Value) -> Value {
-        Value::Null
+    pub fn evaluate(&self, bindings: &Value) -> Value {
+        evaluate::Evaluator::new(bindings).value(&self.root).into_owned()
     }
 }

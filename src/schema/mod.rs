@@ -1,14 +1,48 @@
-//! JSON Schema: compile, validate, make portable, extract JSON from a model's text.
+//! JSON Schema 2020-12, everywhere a value or a schema crosses a border: a step's answer is extracted from a
+//! model's text ([`extract`]) and validated against the full schema, whatever subset of it the provider was
+//! shown ([`project`]); what clients see is made portable ([`portable`]); what authors write as a shape
+//! becomes a schema and back.
+//!
+//! References stay inside the document: nothing here reads a file or the network. Regular expressions run in
+//! linear time, so no pattern can stall a run; look-around and back-references are refused for it. `format`
+//! is an annotation, as the specification has it, and is not asserted.
+
+use std::fmt;
 use std::sync::Arc;
 
+use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
 use crate::domain::shape::Shape;
+
+mod absent;
+mod bound;
+pub mod extract;
+mod place;
+pub mod portable;
+pub mod project;
+mod shape;
+mod strict;
+mod violation;
+
+#[cfg(test)]
+mod tests;
+
+pub use extract::{ExtractError, extract};
+pub use portable::inline;
+pub use project::{Subset, project};
+
+/// Most violations one validation reports.
+pub const MAX_VIOLATIONS: usize = 20;
+
+/// Bytes a compiled pattern may take: `[a-z]{1,200}` takes about 100 KB.
+const PATTERN_BYTES: usize = 1 << 20;
 
 /// A compiled JSON Schema with its source.
 #[derive(Clone, Debug)]
 pub struct Schema {
     source: Arc<Value>,
+    validator: Arc<Validator>,
 }
 
 /// One way in which a value does not fit.
@@ -21,7 +55,7 @@ pub struct Violation {
 }
 
 /// Why a schema cannot be used.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct SchemaError {
     /// JSON pointer into the schema.
@@ -30,26 +64,55 @@ pub struct SchemaError {
     pub message: String,
 }
 
+impl SchemaError {
+    fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
+}
+
+/// `/items/3/price: expected number, got string "12"`; the message alone at the root.
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.pointer, self.message)
+        }
+    }
+}
+
 impl Schema {
-    /// Compiles a JSON Schema 2020-12 document. Network references are refused.
+    /// Compiles a JSON Schema 2020-12 document of at most 20,000 nodes and 64 levels.
     ///
     /// # Errors
-    /// An invalid schema, or a reference outside the document.
+    /// An invalid or too large schema, another draft, a reference outside the document or to nothing, a
+    /// reference that leads back to itself in the same place, a pattern with look-around.
     pub fn compile(source: Value) -> Result<Self, SchemaError> {
-        Ok(Self { source: Arc::new(source) })
+        bound::check(&source)?;
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .offline()
+            .should_validate_formats(false)
+            .with_pattern_options(
+                PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES),
+            )
+            .build(&source)
+            .map_err(|error| violation::of_schema(&error))?;
+        Ok(Self { source: Arc::new(source), validator: Arc::new(validator) })
     }
 
-    /// The schema of a shape: objects closed, `required` in order, `optional` left out of it.
+    /// The schema of a shape: objects closed, `required` in order, `optional` fields and those with a
+    /// default left out of it.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Value {
-        let _ = shape;
-        Value::Null
+        shape::write(shape)
     }
 
-    /// What a schema says, as far as a shape can say it; the rest is `Shape::Any`.
+    /// What a schema says, as far as a shape can say it; the rest is `Shape::Any`. Never narrower than the
+    /// schema, except where a reference leads outside the document.
     #[must_use]
-    pub fn to_shape(_schema: &Value) -> Shape {
-        Shape::Any
+    pub fn to_shape(schema: &Value) -> Shape {
+        shape::read(schema)
     }
 
     /// The document.
@@ -58,9 +121,31 @@ impl Schema {
         &self.source
     }
 
-    /// Every violation, at most 20, in document order.
+    /// Whether `value` fits. Cheaper than [`Self::violations`] where the reasons do not matter.
     #[must_use]
-    pub fn violations(&self, _value: &Value) -> Vec<Violation> {
-        Vec::new()
+    pub fn accepts(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Every violation, at most [`MAX_VIOLATIONS`], in document order.
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        if self.accepts(value) {
+            return Vec::new();
+        }
+        violation::of_value(self.validator.iter_errors(value), value)
+    }
+
+    /// `value` without the explicit nulls of optional fields that do not hold null otherwise: such a null
+    /// counts as absent. Everything else is kept as it is, fitting or not.
+    #[must_use]
+    pub fn drop_absent(shape: &Shape, value: Value) -> Value {
+        absent::drop_absent(shape, value)
+    }
+
+    /// `value` with the defaults of absent fields filled in, at every depth where an object is present.
+    #[must_use]
+    pub fn fill_defaults(shape: &Shape, value: Value) -> Value {
+        absent::fill_defaults(shape, value)
     }
 }

@@ -3,6 +3,8 @@
 //! Immutable and shared: a run pins the `Arc<Workflow>` it started with, so a reload never changes a run in
 //! flight.
 
+pub mod content;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

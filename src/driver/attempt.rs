@@ -1,0 +1,100 @@
+//! One attempt: waits for its slot, sends its request, and reports as the answer streams in. Dropping the
+//! task closes the connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::clock::Clock;
+use super::lane::Lane;
+use crate::domain::id::AttemptId;
+use crate::domain::message::Usage;
+use crate::domain::time::Timestamp;
+use crate::provider::{Broken, Reply, Sink};
+use crate::run::Launch;
+
+/// Signs of life are gathered for this long before the run is told again.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// What an attempt tells its run.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) attempt: AttemptId,
+    pub(super) news: News,
+}
+
+#[derive(Debug)]
+pub(super) enum News {
+    Sent,
+    Emitted { tokens: u64, text: String },
+    Replied(Result<Reply, Broken>),
+}
+
+/// Runs the attempt to its end.
+pub(super) async fn attempt(
+    launch: Launch,
+    lane: Arc<Lane>,
+    clock: Clock,
+    run: mpsc::Sender<Message>,
+) {
+    let attempt = launch.attempt;
+    let bound = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
+    let slot = lane.enter(bound).await;
+    if run.send(Message { attempt, news: News::Sent }).await.is_err() {
+        return;
+    }
+    let mut relay = Relay { attempt, run: &run, clock, tokens: 0, text: String::new(), told: None };
+    let mut reply = lane.provider().exchange(&launch.exchange, &mut relay).await;
+    drop(slot);
+    if let Err(Broken { usage: usage @ None, .. }) = &mut reply
+        && relay.tokens > 0
+    {
+        let (input, output) = (launch.prompt_tokens, relay.tokens);
+        *usage = Some(Usage { input, cached_input: 0, output, estimated: true });
+    }
+    let news = News::Replied(reply);
+    // A run that has ended no longer listens; it has settled this attempt already.
+    let _ = run.send(Message { attempt, news }).await;
+}
+
+/// Passes signs of life on without ever waiting: what does not fit now goes along with the next.
+struct Relay<'a> {
+    attempt: AttemptId,
+    run: &'a mpsc::Sender<Message>,
+    clock: Clock,
+    tokens: u64,
+    text: String,
+    told: Option<Timestamp>,
+}
+
+impl Relay<'_> {
+    fn tell(&mut self) {
+        let now = self.clock.now();
+        if self.told.is_some_and(|told| now.since(told) < GATHER) {
+            return;
+        }
+        let Ok(place) = self.run.try_reserve() else { return };
+        let (tokens, text) = (self.tokens.max(1), std::mem::take(&mut self.text));
+        place.send(Message { attempt: self.attempt, news: News::Emitted { tokens, text } });
+        self.told = Some(now);
+    }
+}
+
+impl Sink for Relay<'_> {
+    fn first_token(&mut self) {
+        if self.told.is_none() {
+            self.tell();
+        }
+    }
+
+    fn piece(&mut self, text: &str, tokens: u64) {
+        self.tokens += tokens;
+        self.text.push_str(text);
+        self.tell();
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        self.tokens = self.tokens.max(usage.output);
+    }
+}

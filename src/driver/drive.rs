@@ -1,0 +1,120 @@
+//! The loop of one run: feeds it what happens, carries out what it asks for, wakes it when time is up.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::attempt::{Message, News, attempt};
+use super::handle::Shared;
+use super::lane::Lanes;
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::{AttemptId, StepIx};
+use crate::domain::time::Timestamp;
+use crate::provider::Broken;
+use crate::run::{Effect, Launch, Run};
+use serde_json::Value;
+
+/// Messages of attempts that wait for the loop. Signs of life give way where it is full; ends wait.
+const INBOX: usize = 256;
+
+/// Tasks and channels of one run.
+struct Loop {
+    shared: Arc<Shared>,
+    lanes: Arc<Lanes>,
+    attempts: JoinSet<()>,
+    abort: HashMap<AttemptId, AbortHandle>,
+    outbox: mpsc::Sender<Message>,
+}
+
+/// Drives a run to its end. When this returns, every attempt's task has been ended.
+pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(StepIx, Value)>) {
+    let (outbox, mut inbox) = mpsc::channel(INBOX);
+    let (attempts, abort) = (JoinSet::new(), HashMap::new());
+    let mut this = Loop { shared, lanes, attempts, abort, outbox };
+    let mut ended = this.feed(|run, now| run.start(reused, now));
+    let mut withdrawn = false;
+    while !ended {
+        let wakeup = this.shared.with_run(|run| run.next_wakeup()).unwrap_or(Timestamp::NEVER);
+        let clock = this.shared.clock();
+        ended = tokio::select! {
+            message = inbox.recv() => match message {
+                Some(message) => this.receive(message),
+                None => this.feed(Run::wake),
+            },
+            () = clock.sleep_until(wakeup) => this.feed(Run::wake),
+            () = this.shared.withdrawn(), if !withdrawn => {
+                withdrawn = true;
+                this.feed(Run::withdraw)
+            }
+            Some(joined) = this.attempts.join_next() => match joined {
+                Err(error) if error.is_panic() => this.broke(error.id()),
+                Ok(()) | Err(_) => false,
+            },
+        };
+    }
+    this.attempts.abort_all();
+    while this.attempts.join_next().await.is_some() {}
+}
+
+impl Loop {
+    /// Gives the run one event and carries out what follows. True once it has ended.
+    fn feed(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> bool {
+        let effects = self.shared.feed(event);
+        let mut ended = false;
+        for effect in effects {
+            match effect {
+                Effect::Launch(launch) => ended |= self.launch(launch),
+                Effect::Cancel(attempt) => {
+                    if let Some(task) = self.abort.remove(&attempt) {
+                        task.abort();
+                    }
+                }
+                Effect::Finish => ended = true,
+            }
+        }
+        ended
+    }
+
+    fn receive(&mut self, message: Message) -> bool {
+        let Message { attempt, news } = message;
+        match news {
+            News::Sent => self.feed(|run, now| run.sent(attempt, now)),
+            News::Emitted { tokens, text } => {
+                self.feed(|run, now| run.emitted(attempt, tokens, &text, now))
+            }
+            News::Replied(reply) => {
+                self.abort.remove(&attempt);
+                self.feed(|run, now| run.replied(attempt, reply, now))
+            }
+        }
+    }
+
+    /// An attempt's task has panicked, which is a fault of ours: the run hears of it as of any failure.
+    fn broke(&mut self, task: tokio::task::Id) -> bool {
+        let of_task = self.abort.iter().find(|(_, handle)| handle.id() == task);
+        let Some(attempt) = of_task.map(|(attempt, _)| *attempt) else { return false };
+        tracing::error!(attempt = attempt.0, "the task of an attempt broke");
+        let text = "the attempt's task broke; this is a fault of punctual, please report it";
+        let failure = Failure::of_attempt(FailureClass::ServerError, "panic", text);
+        let broken = Broken { failure, partial: String::new(), usage: None };
+        self.receive(Message { attempt, news: News::Replied(Err(broken)) })
+    }
+
+    fn launch(&mut self, launch: Launch) -> bool {
+        let id = launch.attempt;
+        let Some(lane) = self.lanes.get(&launch.provider) else {
+            let message =
+                format!("provider '{}' is not in the configuration in use", launch.provider);
+            let failure =
+                Failure::of_attempt(FailureClass::ModelNotFound, "no such provider", message);
+            let broken = Broken { failure, partial: String::new(), usage: None };
+            return self.feed(|run, now| run.replied(id, Err(broken), now));
+        };
+        let clock = self.shared.clock();
+        let task = self.attempts.spawn(attempt(launch, lane, clock, self.outbox.clone()));
+        self.abort.insert(id, task);
+        false
+    }
+}

@@ -1,0 +1,265 @@
+//! Everything runs share, and the way a call becomes a run.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
+
+use super::clock::{self, Clock};
+use super::drive::drive;
+use super::handle::{RunHandle, Shared};
+use super::lane::Lanes;
+use super::register::{CallKey, Register};
+use crate::domain::id::{RunId, StepIx};
+use crate::domain::outcome::Outcome;
+use crate::domain::provider::ServerLimits;
+use crate::run::Run;
+use crate::schema::Schema;
+use crate::store::RunStore;
+use crate::trace::report::RunReport;
+use crate::workflow::Workflow;
+
+/// How long a full server asks a caller to wait.
+const FULL_RETRY: Duration = Duration::from_secs(5);
+
+/// Everything runs share: lanes, limits, the register of runs. One per server process.
+pub struct Host {
+    clock: Clock,
+    store: Option<RunStore>,
+    seed: Option<u64>,
+    tasks: TaskTracker,
+    state: Mutex<State>,
+}
+
+struct State {
+    lanes: Arc<Lanes>,
+    limits: ServerLimits,
+    register: Register,
+    /// The UTC day, and dollars spent in it by runs that have ended.
+    day: (String, f64),
+}
+
+/// How a host is set up.
+pub struct HostSettings {
+    /// The providers, by name.
+    pub lanes: Lanes,
+    /// Bounds across all runs.
+    pub limits: ServerLimits,
+    /// Where ended runs are kept.
+    pub store: Option<RunStore>,
+    /// The clock runs live by; sped up for the simulator.
+    pub clock: Clock,
+    /// Seeds the simulator's draws of every run; drawn anew for each where `None`.
+    pub seed: Option<u64>,
+}
+
+/// How a call wants its run.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// Shortens the workflow's deadline; never lengthens it.
+    pub deadline: Option<Duration>,
+    /// Neither joins a run in flight nor reuses validated steps.
+    pub fresh: bool,
+}
+
+/// A call that was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The arguments do not fit; one line per violation, each with its JSON pointer.
+    #[error("{0}")]
+    InvalidInput(String),
+    /// The server is full, or has spent its day's money.
+    #[error("{message}")]
+    Full {
+        /// What a person should read.
+        message: String,
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Closing,
+}
+
+impl Host {
+    /// A host without runs.
+    #[must_use]
+    pub fn new(settings: HostSettings) -> Self {
+        let HostSettings { lanes, limits, store, clock, seed } = settings;
+        let today = clock::utc_day();
+        let spent = store.as_ref().map_or(0.0, |store| store.spent_on(&today));
+        let register = Register::default();
+        let state = State { lanes: Arc::new(lanes), limits, register, day: (today, spent) };
+        Self { clock, store, seed, tasks: TaskTracker::new(), state: Mutex::new(state) }
+    }
+
+    /// Replaces the providers and limits for runs that start from now on.
+    pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
+        let mut state = self.state();
+        state.lanes = Arc::new(lanes);
+        state.limits = limits;
+    }
+
+    /// Starts a run of `workflow`, or joins an identical one in flight.
+    ///
+    /// # Errors
+    /// Arguments that do not fit, a full or a closing server.
+    pub fn start(
+        self: &Arc<Self>,
+        workflow: &Arc<Workflow>,
+        input: Value,
+        options: &CallOptions,
+    ) -> Result<RunHandle, Refusal> {
+        let clock = self.clock.restart();
+        if self.tasks.is_closed() {
+            return Err(Refusal::Closing);
+        }
+        let input = fitting(workflow, input)?;
+        let deadline = options.deadline.map_or(workflow.plan.deadline, |own| {
+            own.clamp(Duration::from_millis(100), workflow.plan.deadline)
+        });
+        let mut state = self.state();
+        let key = state.register.key(workflow, &input);
+        if !options.fresh
+            && let Some(running) = state.register.joinable(key)
+            && running.shared().with_run(Run::deadline) <= deadline
+        {
+            running.shared().join();
+            return Ok(running.clone());
+        }
+        state.admit()?;
+        let reused = if options.fresh { Vec::new() } else { state.register.validated(key) };
+        let id = RunId::new(random());
+        let seed = self.seed.unwrap_or_else(random);
+        let run = Run::new(id, workflow.clone(), input, deadline, seed);
+        let shared = Arc::new(Shared::new(run, clock, clock::wall_time()));
+        let handle = RunHandle::new(shared);
+        state.register.begin(key, handle.clone());
+        let lanes = state.lanes.clone();
+        drop(state);
+        let host = self.clone();
+        let running = handle.clone();
+        self.tasks.spawn(async move { host.carry(key, running, lanes, reused).await });
+        Ok(handle)
+    }
+
+    /// A run of this process, in flight or among the latest ended.
+    #[must_use]
+    pub fn run(&self, id: &RunId) -> Option<RunHandle> {
+        self.state().register.get(id).cloned()
+    }
+
+    /// The report of a run, of this process or from the store.
+    #[must_use]
+    pub fn report(&self, id: &RunId) -> Option<RunReport> {
+        let running = self.run(id).map(|handle| handle.report());
+        running.or_else(|| self.store.as_ref()?.find(id.as_str()))
+    }
+
+    /// Ended runs, oldest first, at most `most`.
+    #[must_use]
+    pub fn latest(&self, most: usize) -> Vec<RunReport> {
+        self.store.as_ref().map_or_else(Vec::new, |store| store.latest(most).reports)
+    }
+
+    /// Refuses new runs, gives those in flight `grace` to end, then cancels them and waits for their tasks.
+    pub async fn drain(&self, grace: Duration) {
+        self.tasks.close();
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_ok() {
+            return;
+        }
+        let running: Vec<RunHandle> = self.state().register.all().cloned().collect();
+        for handle in running.iter().filter(|handle| !handle.ended()) {
+            handle.stop();
+        }
+        // A cancelled run ends at once; the bound is for a machine that is too busy to notice.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
+    }
+
+    async fn carry(
+        &self,
+        key: CallKey,
+        handle: RunHandle,
+        lanes: Arc<Lanes>,
+        reused: Vec<(StepIx, Value)>,
+    ) {
+        let mut task = JoinSet::new();
+        task.spawn(drive(handle.shared().clone(), lanes, reused));
+        if let Some(Err(error)) = task.join_next().await {
+            tracing::error!(run = %handle.id, %error, "the loop of a run broke");
+            handle.shared().broke();
+        }
+        let report = handle.report();
+        let validated = handle.shared().with_run(|run| match run.outcome() {
+            Some(Outcome::Failed(_) | Outcome::Cancelled) => run.accepted(),
+            Some(Outcome::Delivered | Outcome::Degraded { .. }) | None => Vec::new(),
+        });
+        {
+            let mut state = self.state();
+            state.spend(report.cost_usd);
+            state.register.end(key, &handle.id, validated);
+        }
+        tracing::info!(
+            run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,
+            elapsed_ms = report.elapsed_ms, cost_usd = report.cost_usd, "run ended"
+        );
+        if let Some(store) = &self.store
+            && let Err(error) = store.append(&report)
+        {
+            tracing::warn!(run = %handle.id, %error, "the run could not be kept");
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Nothing between a lock and its release can panic half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn admit(&mut self) -> Result<(), Refusal> {
+        let running = self.register.running();
+        if self.limits.concurrent_runs.is_some_and(|most| running >= most as usize) {
+            let message = format!("{running} runs are under way, the most this server takes");
+            return Err(Refusal::Full { message, retry_after: FULL_RETRY });
+        }
+        self.spend(0.0);
+        let spent = self.day.1;
+        if let Some(most) = self.limits.usd_per_day.filter(|most| spent >= most.dollars()) {
+            let message = format!("today's budget of {most} is spent; it opens at 00:00 UTC");
+            return Err(Refusal::Full { message, retry_after: clock::until_tomorrow() });
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, dollars: f64) {
+        let today = clock::utc_day();
+        if self.day.0 != today {
+            self.day = (today, 0.0);
+        }
+        self.day.1 += dollars;
+    }
+}
+
+/// The input as the workflow sees it: explicit nulls of optional fields dropped, defaults filled in.
+fn fitting(workflow: &Workflow, input: Value) -> Result<Value, Refusal> {
+    let input = Schema::drop_absent(&workflow.input, input);
+    let violations = workflow.input_schema.violations(&input);
+    if violations.is_empty() {
+        return Ok(Schema::fill_defaults(&workflow.input, input));
+    }
+    let lines = violations.iter().map(|violation| {
+        let place = if violation.pointer.is_empty() { "/" } else { &violation.pointer };
+        format!("{place}: {}", violation.message)
+    });
+    Err(Refusal::InvalidInput(lines.collect::<Vec<_>>().join("\n")))
+}
+
+fn random() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| {
+        use std::hash::{BuildHasher, RandomState};
+        RandomState::new().hash_one(0_u64)
+    })
+}

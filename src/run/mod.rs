@@ -1,0 +1,339 @@
+//! One run: the engine's machine, the values it must not see, and the record of what happened.
+//!
+//! Pure. Carries out by itself every action that needs no I/O (conditions, prompts, verdicts, results) and
+//! hands the rest up as [`Effect`]s; the tokio driver and the virtual world both drive this one type.
+
+mod examine;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod prompt;
+mod report;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
+use crate::domain::message::Usage;
+use crate::domain::outcome::Outcome;
+use crate::domain::time::Timestamp;
+use crate::engine::decision::Decision;
+use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
+use crate::provider::{Broken, Exchange, Reply};
+use crate::workflow::content::{Content, Expansion};
+use crate::workflow::{StepContent, WorkContent, Workflow};
+
+pub use report::Progress;
+
+/// Something only the outside can do.
+#[derive(Debug)]
+pub enum Effect {
+    /// Send a request, and report its signs of life and its end.
+    Launch(Launch),
+    /// Close an attempt's connection; nothing more is expected of it.
+    Cancel(AttemptId),
+    /// The run has ended; its report is final.
+    Finish,
+}
+
+/// A request to send.
+#[derive(Debug)]
+pub struct Launch {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The provider's name.
+    pub provider: String,
+    /// What is sent.
+    pub exchange: Exchange,
+    /// Tokens the prompt is expected to be.
+    pub prompt_tokens: u64,
+}
+
+/// One run, under way or ended.
+#[derive(Debug)]
+pub struct Run {
+    id: RunId,
+    workflow: Arc<Workflow>,
+    machine: Machine,
+    content: Content,
+    answers: BTreeMap<AttemptId, Answered>,
+    decisions: Vec<Decision>,
+    /// Names this run's draws.
+    seed: u64,
+    output: Option<Value>,
+    simulated: bool,
+    ticks: u64,
+}
+
+/// What an attempt's reply came to.
+#[derive(Debug, Default)]
+struct Answered {
+    /// The reply's text, or what had arrived of it.
+    text: String,
+    /// The value, where it is valid.
+    value: Option<Value>,
+    /// What was wrong with it.
+    problems: Vec<String>,
+}
+
+impl Run {
+    /// A run of `workflow` on validated `input`, to end before `deadline` (from the call's arrival).
+    #[must_use]
+    pub fn new(
+        id: RunId,
+        workflow: Arc<Workflow>,
+        input: Value,
+        deadline: Duration,
+        seed: u64,
+    ) -> Self {
+        Self {
+            machine: Machine::new(workflow.plan.clone(), deadline),
+            content: Content::new(&workflow, input),
+            id,
+            workflow,
+            answers: BTreeMap::new(),
+            decisions: Vec::new(),
+            seed,
+            output: None,
+            simulated: false,
+            ticks: 0,
+        }
+    }
+
+    /// Begins. `reused` are outputs that an earlier run of the same call has validated.
+    pub fn start(&mut self, reused: Vec<(StepIx, Value)>, now: Timestamp) -> Vec<Effect> {
+        let mut steps = Vec::new();
+        for (step, output) in reused {
+            let Some(of) = self.workflow.steps.get(step.at()) else { continue };
+            let items = match (of.each.is_some(), output) {
+                (true, Value::Array(items)) => items,
+                (_, output) => vec![output],
+            };
+            for (ix, item) in (0_u32..).zip(items) {
+                self.content.accept(step, ItemIx(ix), of, item);
+            }
+            steps.push(step);
+        }
+        self.feed(Event::Started { reused: steps }, now)
+    }
+
+    /// An attempt's request has left.
+    pub fn sent(&mut self, attempt: AttemptId, now: Timestamp) -> Vec<Effect> {
+        self.feed(Event::Sent { attempt }, now)
+    }
+
+    /// An attempt's answer has grown by `text`, to `tokens` in all.
+    pub fn emitted(
+        &mut self,
+        attempt: AttemptId,
+        tokens: u64,
+        text: &str,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        if self.machine.attempt(attempt).is_some_and(|a| a.ended.is_none()) {
+            self.answers.entry(attempt).or_default().text.push_str(text);
+        }
+        self.feed(Event::Emitted { attempt, tokens }, now)
+    }
+
+    /// An attempt has ended.
+    pub fn replied(
+        &mut self,
+        attempt: AttemptId,
+        reply: Result<Reply, Broken>,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let step = self.machine.attempt(attempt).map(|a| a.spec.step);
+        let Some(step) = step else { return Vec::new() };
+        let event = match reply {
+            Ok(reply) => self.examine(step, attempt, reply),
+            Err(broken) => {
+                let Broken { failure, partial, usage } = broken;
+                let usage = usage.unwrap_or_else(|| self.sent_usage(&failure, &partial));
+                self.answers.insert(attempt, Answered { text: partial, ..Answered::default() });
+                Event::Failed { attempt, failure, usage }
+            }
+        };
+        self.feed(event, now)
+    }
+
+    /// The caller withdraws the call.
+    pub fn withdraw(&mut self, now: Timestamp) -> Vec<Effect> {
+        self.feed(Event::Withdrawn, now)
+    }
+
+    /// The time of [`Run::next_wakeup`] has come.
+    pub fn wake(&mut self, now: Timestamp) -> Vec<Effect> {
+        self.feed(Event::Woke, now)
+    }
+
+    /// When to call [`Run::wake`] though nothing happens; `None` once the run has ended.
+    #[must_use]
+    pub fn next_wakeup(&self) -> Option<Timestamp> {
+        self.machine.next_wakeup()
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.machine.outcome()
+    }
+
+    /// Its deadline, from the call's arrival.
+    #[must_use]
+    pub fn deadline(&self) -> Duration {
+        self.machine.deadline()
+    }
+
+    /// Its public name.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The workflow it runs.
+    #[must_use]
+    pub fn workflow(&self) -> &Arc<Workflow> {
+        &self.workflow
+    }
+
+    /// Outputs of the steps accepted so far, for a later run of the same call.
+    #[must_use]
+    pub fn accepted(&self) -> Vec<(StepIx, Value)> {
+        let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
+        let complete = |step: &crate::engine::StepView<'_>| {
+            step.status.accepted() && step.items().all(|item| item.status.accepted())
+        };
+        steps
+            .filter(|(_, view)| complete(view))
+            .filter_map(|(ix, _)| {
+                let output = self.content.output(&self.workflow.steps[ix.at()])?;
+                Some((ix, output.clone()))
+            })
+            .collect()
+    }
+
+    fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
+        self.ticks += 1;
+        let signals = Signals::default();
+        let mut effects = Vec::new();
+        let mut events = vec![event];
+        // Each round answers the preparations the round before has asked for; the machine bounds them.
+        while let Some(event) = events.pop() {
+            for action in self.machine.handle(event, &signals, now) {
+                match action {
+                    Action::Prepare { step, round } => {
+                        let result = self.prepare(step, round);
+                        events.push(Event::Prepared { step, round, result });
+                    }
+                    Action::Launch(spec) => self.launch(&spec, now, &mut effects, &mut events),
+                    Action::Cancel { attempt } => effects.push(Effect::Cancel(attempt)),
+                    Action::Accept { attempt } => self.accept(attempt),
+                    Action::Close { step, status } => {
+                        self.content.close(step, &self.workflow.steps[step.at()], status);
+                    }
+                    Action::Finish(outcome) => {
+                        self.finish(&outcome);
+                        effects.push(Effect::Finish);
+                    }
+                }
+            }
+            self.decisions.extend(self.machine.take_decisions());
+        }
+        effects
+    }
+
+    fn prepare(&mut self, step: StepIx, round: u32) -> Prepared {
+        let workflow = self.workflow.clone();
+        let of = &workflow.steps[step.at()];
+        self.set_feedback(step, round, &workflow);
+        match self.content.expand(step, of, FAN_OUT_MAX) {
+            Expansion::Skip => Prepared::Skip,
+            Expansion::Impossible(message) => Prepared::Impossible(Failure::of_attempt(
+                FailureClass::InvalidInput,
+                "each",
+                message,
+            )),
+            Expansion::Items(count) => self.prepare_items(step, of, count),
+        }
+    }
+
+    fn prepare_items(&mut self, step: StepIx, of: &StepContent, count: usize) -> Prepared {
+        let prompt = match &of.work {
+            WorkContent::Prompt(prompt) => prompt,
+            WorkContent::Value(fields) => {
+                self.content.compute(step, fields);
+                return Prepared::Done;
+            }
+        };
+        let instructions = prompt::instruction_tokens(&prompt.answer);
+        let items = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|ix| {
+            let rendered = self.content.render(step, ItemIx(ix), of, prompt)?;
+            Ok(rendered.estimated_tokens() + instructions)
+        });
+        let tokens: Result<Vec<u64>, crate::template::RenderError> = items.collect();
+        match tokens {
+            Ok(tokens) => Prepared::Prompts(tokens),
+            Err(error) => Prepared::Impossible(Failure::of_attempt(
+                FailureClass::InvalidInput,
+                "template",
+                format!("its prompt cannot be rendered: {error}"),
+            )),
+        }
+    }
+
+    /// In a later round, the step's prompt sees what its validator said.
+    fn set_feedback(&mut self, step: StepIx, round: u32, workflow: &Workflow) {
+        let judge = workflow.plan.step(step).judged_by.filter(|_| round > 0);
+        let review = judge.and_then(|judge| self.content.output(&workflow.steps[judge.at()]));
+        self.content.give_feedback(review.cloned());
+    }
+
+    fn launch(
+        &mut self,
+        spec: &AttemptSpec,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+        events: &mut Vec<Event>,
+    ) {
+        let path = self.workflow.plan.path(spec.path);
+        self.simulated |= self.workflow.plan.provider_of(spec.path).simulated;
+        let provider = self.workflow.plan.provider_of(spec.path).name.clone();
+        let profile = Arc::new(path.profile.clone());
+        match self.exchange(spec, profile, now) {
+            Ok((exchange, prompt_tokens)) => {
+                let attempt = spec.attempt;
+                effects.push(Effect::Launch(Launch { attempt, provider, exchange, prompt_tokens }));
+            }
+            Err(error) => events.push(Event::Failed {
+                attempt: spec.attempt,
+                failure: Failure::of_attempt(
+                    FailureClass::InvalidInput,
+                    "template",
+                    format!("its prompt cannot be rendered: {error}"),
+                ),
+                usage: Usage::default(),
+            }),
+        }
+    }
+
+    fn accept(&mut self, attempt: AttemptId) {
+        let Some(view) = self.machine.attempt(attempt) else { return };
+        let (step, item) = (view.spec.step, view.spec.item);
+        let value = self.answers.get(&attempt).and_then(|a| a.value.clone());
+        let of = &self.workflow.steps[step.at()];
+        self.content.accept(step, item, of, value.unwrap_or(Value::Null));
+    }
+
+    fn finish(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Delivered | Outcome::Degraded { .. } => {
+                self.output = Some(self.content.result(&self.workflow));
+            }
+            Outcome::Failed(_) | Outcome::Cancelled => {}
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What an attempt is sent: the step's prompt as written, and after it what a follow-up is told.
+
+use std::sync::Arc;
+
+use super::Run;
+use crate::domain::id::AttemptId;
+use crate::domain::message::{Message, estimate_tokens};
+use crate::domain::model::ModelProfile;
+use crate::domain::outcome::{AttemptEnd, Status};
+use crate::domain::plan::Work;
+use crate::domain::time::Timestamp;
+use crate::engine::AttemptSpec;
+use crate::policy::fallback::Told;
+use crate::provider::{Draw, Exchange};
+use crate::resume::{PARTIAL_MAX, ResumeMessage, Snapshot, bounded, feedback_turn, repair_turn};
+use crate::template::RenderError;
+use crate::workflow::{Answer, PromptContent, WorkContent};
+
+/// Most characters of an invalid answer that a repair turn repeats to its model.
+const ANSWER_MAX: usize = 4 * PARTIAL_MAX;
+
+/// Tokens that asking for JSON of the answer's schema may add to a prompt.
+pub(super) fn instruction_tokens(answer: &Answer) -> u64 {
+    match answer {
+        Answer::Text => 0,
+        Answer::Json(schema) => estimate_tokens(&schema.source().to_string()) + 80,
+    }
+}
+
+impl Run {
+    /// The request of an attempt, and the tokens its prompt is expected to be.
+    pub(super) fn exchange(
+        &mut self,
+        spec: &AttemptSpec,
+        profile: Arc<ModelProfile>,
+        now: Timestamp,
+    ) -> Result<(Exchange, u64), RenderError> {
+        let workflow = self.workflow.clone();
+        let of = &workflow.steps[spec.step.at()];
+        let WorkContent::Prompt(content) = &of.work else {
+            return Err(RenderError { message: "the step has no prompt".to_owned() });
+        };
+        let mut prompt = self.content.render(spec.step, spec.item, of, content)?;
+        if let Some(turns) = self.unrendered_feedback(spec, content) {
+            prompt.messages.extend(turns);
+        }
+        match spec.after {
+            Some((from, Told::Violations)) => {
+                prompt.messages.extend(self.repair_turns(from, &content.answer));
+            }
+            Some((from, Told::Resume)) => {
+                let told = self.resume_text(spec, from, &content.answer, now);
+                if let (Some(told), Some(last)) = (told, prompt.messages.last_mut()) {
+                    last.text.push_str("\n\n");
+                    last.text.push_str(&told);
+                }
+            }
+            Some((_, Told::Nothing)) | None => {}
+        }
+        let schema = match &content.answer {
+            Answer::Text => None,
+            Answer::Json(schema) => Some(schema.source().clone()),
+        };
+        let tokens = prompt.estimated_tokens() + instruction_tokens(&content.answer);
+        let exchange = Exchange {
+            prompt,
+            schema,
+            max_tokens: spec.max_tokens,
+            temperature: content.temperature,
+            effort: content.effort.clone(),
+            profile,
+            draw: self.draw(spec, &of.name),
+        };
+        Ok((exchange, tokens))
+    }
+
+    fn draw(&self, spec: &AttemptSpec, step_name: &str) -> Draw {
+        Draw {
+            run: self.seed,
+            step: spec.step.0,
+            item: spec.item.0,
+            attempt: spec.n.saturating_sub(1),
+            path: spec.path.0,
+            workflow: self.workflow.name.clone(),
+            step_name: step_name.to_owned(),
+        }
+    }
+
+    /// In a revision whose prompt does not mention `feedback`: the rejected answer and the review as turns.
+    fn unrendered_feedback(
+        &self,
+        spec: &AttemptSpec,
+        content: &PromptContent,
+    ) -> Option<[Message; 2]> {
+        let judge = self.workflow.plan.step(spec.step).judged_by?;
+        let view = self.machine.step(spec.step).filter(|step| step.round > 0)?;
+        let texts = content.system.iter().chain([&content.prompt]);
+        if texts.flat_map(|t| t.mentions()).any(|m| m.name == "feedback") || view.round == 0 {
+            return None;
+        }
+        let review = self.content.output(&self.workflow.steps[judge.at()])?;
+        let rejected = self.content.output(&self.workflow.steps[spec.step.at()])?;
+        let review = feedback_turn(&review.to_string());
+        Some([Message::assistant(rejected.to_string()), Message::user(review)])
+    }
+
+    fn repair_turns(&self, from: AttemptId, answer: &Answer) -> Vec<Message> {
+        let Some(answered) = self.answers.get(&from) else { return Vec::new() };
+        let schema = match answer {
+            Answer::Text => None,
+            Answer::Json(schema) => Some(schema.source().to_string()),
+        };
+        let turn = repair_turn(&answered.problems, schema.as_deref());
+        if answered.text.trim().is_empty() {
+            return vec![Message::user(turn)];
+        }
+        let said = Message::assistant(bounded(&answered.text, ANSWER_MAX));
+        vec![said, Message::user(turn)]
+    }
+
+    /// Where the run stands, for the next model. A hedge beside an attempt that said nothing yet starts
+    /// afresh: there is nothing to continue.
+    fn resume_text(
+        &self,
+        spec: &AttemptSpec,
+        from: AttemptId,
+        answer: &Answer,
+        now: Timestamp,
+    ) -> Option<String> {
+        let before = self.machine.attempt(from)?;
+        let partial = self.answers.get(&from).map(|a| a.text.clone()).unwrap_or_default();
+        let racing = before.ended.is_none();
+        if racing && partial.trim().is_empty() {
+            return None;
+        }
+        let plan = &self.workflow.plan;
+        let models = |ix: &usize| matches!(plan.steps[*ix].work, Work::Model { .. });
+        let alive: Vec<usize> = self
+            .machine
+            .steps()
+            .enumerate()
+            .filter(|(_, step)| step.status != Status::Skipped)
+            .map(|(ix, _)| ix)
+            .filter(models)
+            .collect();
+        let place = alive.iter().position(|ix| *ix == spec.step.at()).map_or(1, |at| at + 1);
+        let interruption = match (before.failure, before.ended) {
+            (Some(failure), _) => failure.class.to_string(),
+            (None, Some((_, AttemptEnd::Cut))) | (None, None) => {
+                let since = now.since(before.sent.unwrap_or(before.launched));
+                format!("too slow after {}", crate::domain::time::show(since))
+            }
+            (None, Some((_, end))) => end.as_str().to_owned(),
+        };
+        let snapshot = Snapshot {
+            run: self.id.to_string(),
+            place,
+            of: alive.len(),
+            step: plan.step(spec.step).name.clone(),
+            previous_model: plan.path(before.spec.path).profile.id.clone(),
+            interruption,
+            partial,
+            schema: match answer {
+                Answer::Text => None,
+                Answer::Json(schema) => Some(schema.source().to_string()),
+            },
+        };
+        Some(ResumeMessage(&snapshot).to_string())
+    }
+}

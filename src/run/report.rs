@@ -1,0 +1,227 @@
+//! The run report, and where a run stands for those who wait.
+
+use serde_json::Value;
+
+use super::Run;
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::money::Usd;
+use crate::domain::outcome::{Outcome, Part, Status};
+use crate::domain::time::Timestamp;
+use crate::engine::decision::Words;
+use crate::engine::{AttemptView, StepView};
+use crate::trace::report::{
+    AttemptReport, DecisionReport, FailureReport, RunReport, StepReport, Tokens,
+};
+
+/// What a run is at, for progress notifications and timelines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Increases with every event.
+    pub tick: u64,
+    /// Steps and items ended.
+    pub done: u32,
+    /// Steps and items known so far; grows when a list becomes known.
+    pub total: u32,
+    /// What is going on: `draft (executor) on openai/gpt, attempt 2`.
+    pub phase: String,
+    /// Whether the run has ended.
+    pub ended: bool,
+}
+
+impl Run {
+    /// The report as it stands at `now`; `started_at` is the wall-clock time of the run's start, RFC 3339.
+    #[must_use]
+    pub fn report(&self, started_at: &str, now: Timestamp) -> RunReport {
+        let attempts: Vec<AttemptView<'_>> = self.machine.attempts().collect();
+        let cost = attempts.iter().fold(Usd::ZERO, |sum, a| sum.plus(a.cost));
+        let (outcome, missing, unverified) = match self.machine.outcome() {
+            None => ("running", &[][..], &[][..]),
+            Some(Outcome::Delivered) => ("delivered", &[][..], &[][..]),
+            Some(Outcome::Degraded { missing, unverified }) => {
+                ("degraded", &missing[..], &unverified[..])
+            }
+            Some(Outcome::Failed(_)) => ("failed", &[][..], &[][..]),
+            Some(Outcome::Cancelled) => ("cancelled", &[][..], &[][..]),
+        };
+        let plan = &self.workflow.plan;
+        let reused = self.named(|step| step.status == Status::Reused);
+        RunReport {
+            run_id: self.id.to_string(),
+            workflow: self.workflow.name.clone(),
+            outcome: outcome.to_owned(),
+            simulated: self.simulated,
+            output: self.output.clone(),
+            missing: missing.iter().map(|part| self.part(*part)).collect(),
+            unverified: unverified.iter().map(|step| plan.step(*step).name.clone()).collect(),
+            failure: self.failure(),
+            started_at: started_at.to_owned(),
+            elapsed_ms: now.millis(),
+            deadline_ms: u64::try_from(self.machine.deadline().as_millis()).unwrap_or(u64::MAX),
+            reused,
+            cost_usd: cost.dollars(),
+            cost_estimated: attempts.iter().any(|a| a.cost_estimated),
+            tokens: Tokens {
+                input: attempts.iter().map(|a| a.usage.input).sum(),
+                output: attempts.iter().map(|a| a.usage.output).sum(),
+            },
+            steps: self.step_reports(&attempts),
+            decisions: self.decision_reports(),
+        }
+    }
+
+    /// What the run is at.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let (mut done, mut total) = (0, 0);
+        let mut working: Option<String> = None;
+        for (plan, step) in self.workflow.plan.steps.iter().zip(self.machine.steps()) {
+            let items = step.items().count().max(1);
+            total += u32::try_from(items).unwrap_or(u32::MAX);
+            let ended = step.items().filter(|i| i.status.ended()).count();
+            let ended = if step.status.ended() { items } else { ended };
+            done += u32::try_from(ended).unwrap_or(u32::MAX);
+            if step.status == Status::Running {
+                let of =
+                    if plan.each.is_some() { format!(" {ended}/{items}") } else { String::new() };
+                working = Some(format!("{}{of} ({})", plan.name, plan.role.as_str()));
+            }
+        }
+        let latest = self.machine.attempts().filter(|a| a.ended.is_none()).last().map(|a| {
+            let label = &self.workflow.plan.path(a.spec.path).label;
+            let again =
+                if a.spec.n > 1 { format!(", attempt {}", a.spec.n) } else { String::new() };
+            format!(" on {label}{again}")
+        });
+        let ended = self.machine.outcome().is_some();
+        let phase = match working {
+            Some(working) => format!("{working}{}", latest.unwrap_or_default()),
+            None if ended => "done".to_owned(),
+            None => "starting".to_owned(),
+        };
+        Progress { tick: self.ticks, done, total, phase, ended }
+    }
+
+    fn named(&self, which: impl Fn(&StepView<'_>) -> bool) -> Vec<String> {
+        let steps = self.workflow.steps.iter().zip(self.machine.steps());
+        steps.filter(|(_, view)| which(view)).map(|(step, _)| step.name.clone()).collect()
+    }
+
+    fn part(&self, part: Part) -> String {
+        let name = &self.workflow.plan.step(part.step).name;
+        part.item.map_or_else(|| name.clone(), |item| format!("{name}[{}]", item.0))
+    }
+
+    fn failure(&self) -> Option<FailureReport> {
+        let plan = &self.workflow.plan;
+        match self.machine.outcome()? {
+            Outcome::Failed(failure) => Some(FailureReport {
+                class: failure.class.to_string(),
+                step: failure.step.map(|step| plan.step(step).name.clone()),
+                message: failure.message.clone(),
+                retryable: Some(failure.class.retryable()),
+                retry_after_ms: failure.retry_after.map(millis),
+                evidence: None,
+            }),
+            Outcome::Cancelled => Some(FailureReport {
+                class: FailureClass::Cancelled.to_string(),
+                message: "the caller withdrew the call".to_owned(),
+                retryable: Some(true),
+                ..FailureReport::default()
+            }),
+            Outcome::Delivered | Outcome::Degraded { .. } => None,
+        }
+    }
+
+    fn step_reports(&self, attempts: &[AttemptView<'_>]) -> Vec<StepReport> {
+        let mut reports = Vec::new();
+        let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
+        for (ix, view) in steps {
+            let plan = self.workflow.plan.step(ix);
+            let of_item = |item: Option<u32>| {
+                let mine = attempts
+                    .iter()
+                    .filter(|a| a.spec.step == ix && item.is_none_or(|item| a.spec.item.0 == item));
+                mine.map(|a| self.attempt_report(a)).collect::<Vec<_>>()
+            };
+            let base = StepReport {
+                step: plan.name.clone(),
+                role: plan.role.as_str().to_owned(),
+                ..StepReport::default()
+            };
+            if plan.each.is_none() || view.items().next().is_none() {
+                reports.push(StepReport {
+                    status: view.status.as_str().to_owned(),
+                    started_ms: view.started.map(Timestamp::millis),
+                    ended_ms: view.ended.map(Timestamp::millis),
+                    attempts: of_item(None),
+                    ..base
+                });
+                continue;
+            }
+            for (item, item_view) in (0_u32..).zip(view.items()) {
+                reports.push(StepReport {
+                    item: Some(item),
+                    status: item_view.status.as_str().to_owned(),
+                    started_ms: item_view.started.map(Timestamp::millis),
+                    ended_ms: item_view.ended.or(view.ended).map(Timestamp::millis),
+                    attempts: of_item(Some(item)),
+                    ..base.clone()
+                });
+            }
+        }
+        reports
+    }
+
+    fn attempt_report(&self, attempt: &AttemptView<'_>) -> AttemptReport {
+        let begun = attempt.sent.unwrap_or(attempt.launched);
+        let queued_until = attempt.sent.or(attempt.ended.map(|(at, _)| at));
+        AttemptReport {
+            n: attempt.spec.n,
+            path: self.workflow.plan.path(attempt.spec.path).label.clone(),
+            cause: attempt.spec.cause.as_str().to_owned(),
+            queued_ms: queued_until.map_or(0, |until| millis(until.since(attempt.launched))),
+            started_ms: begun.millis(),
+            first_token_ms: attempt.first_token.map(Timestamp::millis),
+            ended_ms: attempt.ended.map(|(at, _)| at.millis()),
+            end: attempt.ended.map_or("", |(_, end)| end.as_str()).to_owned(),
+            failure: attempt.failure.map(failure_report),
+            tokens: Tokens { input: attempt.usage.input, output: attempt.usage.output },
+            cost_usd: attempt.cost.dollars(),
+        }
+    }
+
+    fn decision_reports(&self) -> Vec<DecisionReport> {
+        let plan = &self.workflow.plan;
+        self.decisions
+            .iter()
+            .map(|decision| DecisionReport {
+                at_ms: decision.at.millis(),
+                step: decision.step.map(|step| plan.step(step).name.clone()),
+                item: decision.item.map(|item| item.0),
+                action: decision.kind.as_str().to_owned(),
+                reason: Words { decision, plan }.to_string(),
+            })
+            .collect()
+    }
+
+    /// The result, once there is one.
+    #[must_use]
+    pub fn output(&self) -> Option<&Value> {
+        self.output.as_ref()
+    }
+}
+
+fn failure_report(failure: &Failure) -> FailureReport {
+    FailureReport {
+        class: failure.class.to_string(),
+        step: None,
+        message: failure.message.clone(),
+        retryable: None,
+        retry_after_ms: failure.retry_after.map(millis),
+        evidence: Some(failure.evidence.clone()),
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

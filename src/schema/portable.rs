@@ -1,0 +1,270 @@
+//! The form of a schema that every MCP client takes. Clients reject whole tool sets over one schema with a
+//! root `anyOf`, drop tools over a `$ref`, or refuse names beyond 64 characters (the reports are listed in
+//! the reference notes on client realities); MCP Inspector's strict lint reports bare `true`, empty schemas
+//! and lists of types. So references are inlined, unions of types become `anyOf`, and "anything" is spelt out.
+//!
+//! The rewritten schema accepts the same values as the original; nothing is validated against it here.
+
+use serde_json::{Map, Value, json};
+
+use super::bound::{MAX_DEPTH, MAX_NODES};
+use super::{SchemaError, place};
+
+/// Characters of a property's name: one Anthropic surface rejects longer ones.
+pub const MAX_NAME: usize = 64;
+
+/// Keywords that only a whole document needs, or that only people read.
+const DROPPED: [&str; 8] = [
+    "$schema",
+    "$id",
+    "$anchor",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "$comment",
+    "$defs",
+    "definitions",
+];
+/// Keywords that say nothing about the value.
+const ANNOTATIONS: [&str; 7] =
+    ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+/// Keywords that hold a bare `true` or `false` in every client.
+const BOOLEAN: [&str; 3] = ["additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
+/// Keywords at the root that make clients drop the tool.
+const NOT_AT_ROOT: [&str; 4] = ["oneOf", "anyOf", "allOf", "if"];
+
+/// `schema` for a tool's `inputSchema` or `outputSchema`: an object at the root, references inlined.
+///
+/// # Errors
+/// A root that is no plain object, a recursive reference, a reference outside the document, a name beyond
+/// [`MAX_NAME`], or a document that grows past 20,000 nodes or 64 levels when inlined.
+pub fn inline(schema: &Value) -> Result<Value, SchemaError> {
+    let inlined = flatten(schema)?;
+    let kind = inlined.get("type");
+    if kind != Some(&Value::from("object")) {
+        return Err(SchemaError::at(
+            "/type",
+            "a tool's schema must say 'type: object' at its root; clients reject anything else",
+        ));
+    }
+    match NOT_AT_ROOT.iter().find(|keyword| inlined.get(**keyword).is_some()) {
+        None => Ok(inlined),
+        Some(keyword) => Err(SchemaError::at(
+            format!("/{keyword}"),
+            format!(
+                "clients reject '{keyword}' at the root of a tool's schema; move it into a field, \
+                 or list the fields as optional"
+            ),
+        )),
+    }
+}
+
+/// The same without conditions on the root.
+pub(super) fn flatten(schema: &Value) -> Result<Value, SchemaError> {
+    Inliner { root: schema, open: Vec::new(), nodes: 0 }.inline("", String::new(), schema, 0)
+}
+
+struct Inliner<'a> {
+    root: &'a Value,
+    /// Pointers of the references being inlined.
+    open: Vec<String>,
+    nodes: usize,
+}
+
+impl Inliner<'_> {
+    fn inline(
+        &mut self,
+        keyword: &str,
+        pointer: String,
+        schema: &Value,
+        depth: usize,
+    ) -> Result<Value, SchemaError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || depth > MAX_DEPTH {
+            let message = format!(
+                "with its references inlined the schema has more than {MAX_NODES} parts or {MAX_DEPTH} levels"
+            );
+            return Err(SchemaError::at(pointer, message));
+        }
+        let map = match schema {
+            Value::Bool(_) if BOOLEAN.contains(&keyword) => return Ok(schema.clone()),
+            Value::Bool(true) => return Ok(anything(Map::new())),
+            Value::Bool(false) => return Ok(json!({"not": {}})),
+            Value::Object(map) => map,
+            _ => return Err(SchemaError::at(pointer, "a schema is an object or a boolean")),
+        };
+        if map.contains_key("$dynamicRef") {
+            let message = "'$dynamicRef' cannot be inlined; use '$ref'";
+            return Err(SchemaError::at(place::join(&pointer, "$dynamicRef"), message));
+        }
+        let Some(reference) = map.get("$ref") else {
+            return self.inline_parts(keyword, &pointer, map, depth);
+        };
+        let target = self.inline_target(&pointer, reference, depth)?;
+        let mut rest = map.clone();
+        rest.shift_remove("$ref");
+        rest.retain(|key, _| !DROPPED.contains(&key.as_str()));
+        let annotations = taken(&mut rest, |key| ANNOTATIONS.contains(&key));
+        let mut result = if rest.is_empty() {
+            target
+        } else {
+            let rest = self.inline_parts(keyword, &pointer, &rest, depth)?;
+            json!({"allOf": [target, rest]})
+        };
+        if let Value::Object(result) = &mut result {
+            result.extend(annotations);
+        }
+        Ok(result)
+    }
+
+    fn inline_target(
+        &mut self,
+        pointer: &str,
+        reference: &Value,
+        depth: usize,
+    ) -> Result<Value, SchemaError> {
+        let here = place::join(pointer, "$ref");
+        let name = reference.as_str().unwrap_or_default();
+        let root = self.root;
+        let Some((target, found)) = place::resolve(root, name) else {
+            return Err(SchemaError::at(here, format!("{reference} is not in the document")));
+        };
+        if pointer.starts_with(&format!("{target}/")) || self.open.contains(&target) {
+            return Err(SchemaError::at(
+                here,
+                format!(
+                    "'{name}' is recursive; clients do not follow references, so it cannot be inlined"
+                ),
+            ));
+        }
+        self.open.push(target.clone());
+        let inlined = self.inline("", target, found, depth + 1);
+        self.open.pop();
+        inlined
+    }
+
+    fn inline_parts(
+        &mut self,
+        keyword: &str,
+        pointer: &str,
+        map: &Map<String, Value>,
+        depth: usize,
+    ) -> Result<Value, SchemaError> {
+        let long = map
+            .get("properties")
+            .and_then(Value::as_object)
+            .and_then(|properties| properties.keys().find(|name| name.chars().count() > MAX_NAME));
+        if let Some(name) = long {
+            return Err(SchemaError::at(
+                place::join(pointer, "properties"),
+                format!(
+                    "the field's name '{name}' is longer than {MAX_NAME} characters; clients reject it"
+                ),
+            ));
+        }
+        let mut kept = map.clone();
+        kept.retain(|key, _| !DROPPED.contains(&key.as_str()));
+        let mut changed = place::map(&kept, pointer, &mut |keyword, pointer, child| {
+            self.inline(keyword, pointer, child, depth + 1)
+        })?;
+        if let Some(Value::Array(types)) = changed.shift_remove("type") {
+            changed = one_type_each(types, changed);
+        } else if let Some(kind) = kept.get("type") {
+            // Back at its place in front, where people look for it.
+            let mut ordered = Map::from_iter([("type".to_owned(), kind.clone())]);
+            ordered.extend(changed);
+            changed = ordered;
+        }
+        let says_nothing = changed.keys().all(|key| ANNOTATIONS.contains(&key.as_str()));
+        let as_it_is = keyword == "not" || pointer.is_empty();
+        Ok(if says_nothing && !as_it_is { anything(changed) } else { Value::Object(changed) })
+    }
+}
+
+/// A schema that every value fits, as no client's lint objects to it: each type is named, and a list names
+/// its items without bounding them.
+fn anything(annotations: Map<String, Value>) -> Value {
+    let mut schema = annotations;
+    schema.insert(
+        "anyOf".to_owned(),
+        json!([
+            {"type": "string"},
+            {"type": "number"},
+            {"type": "boolean"},
+            {"type": "null"},
+            {"type": "object", "additionalProperties": true},
+            {"type": "array", "items": {"description": "Any JSON value.", "minProperties": 0}},
+        ]),
+    );
+    Value::Object(schema)
+}
+
+/// A list of types as alternatives of one type, each with the keywords that mean something for it.
+fn one_type_each(types: Vec<Value>, mut schema: Map<String, Value>) -> Map<String, Value> {
+    let annotations = taken(&mut schema, |key| ANNOTATIONS.contains(&key));
+    let mut branches = Vec::new();
+    for kind in types {
+        let name = kind.as_str().unwrap_or_default();
+        let mut branch = Map::from_iter([("type".to_owned(), kind.clone())]);
+        for (keyword, value) in schema.iter().filter(|(keyword, _)| concerns(keyword, name)) {
+            branch.insert(keyword.clone(), value.clone());
+        }
+        if let Some(Value::Array(words)) = branch.get_mut("enum") {
+            words.retain(|word| is_of_type(word, name));
+            if words.is_empty() {
+                continue;
+            }
+        }
+        branches.push(branch);
+    }
+    let mut result = match <[_; 1]>::try_from(branches) {
+        Ok([only]) => only,
+        Err(branches) => Map::from_iter([("anyOf".to_owned(), Value::from_iter(branches))]),
+    };
+    result.extend(annotations);
+    result
+}
+
+/// Whether `keyword` constrains values of a type; those that constrain any do.
+fn concerns(keyword: &str, kind: &str) -> bool {
+    match keyword {
+        "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
+        | "contentMediaType" | "contentSchema" => kind == "string",
+        "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+            matches!(kind, "number" | "integer")
+        }
+        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" | "contains"
+        | "minContains" | "maxContains" | "unevaluatedItems" => kind == "array",
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "required"
+        | "minProperties"
+        | "maxProperties"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => kind == "object",
+        _ => true,
+    }
+}
+
+fn is_of_type(value: &Value, kind: &str) -> bool {
+    match value {
+        Value::Null => kind == "null",
+        Value::Bool(_) => kind == "boolean",
+        Value::Number(number) => {
+            kind == "number"
+                || (kind == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0))
+        }
+        Value::String(_) => kind == "string",
+        Value::Array(_) => kind == "array",
+        Value::Object(_) => kind == "object",
+    }
+}
+
+/// Takes the entries whose key is `wanted` out of `map`.
+fn taken(map: &mut Map<String, Value>, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
+    let (taken, kept) = std::mem::take(map).into_iter().partition(|(key, _)| wanted(key));
+    *map = kept;
+    taken
+}

@@ -1,0 +1,197 @@
+//! The values of one run: what the caller passed, what steps have answered, and what follows for conditions,
+//! lists, prompts and the result.
+//!
+//! Pure. Holds validated data only; what is rendered from it is exactly what the author wrote.
+
+use serde_json::{Map, Value};
+
+use super::{PromptContent, StepContent, WorkContent, Workflow};
+use crate::domain::id::{ItemIx, StepIx};
+use crate::domain::message::{Message, Prompt};
+use crate::domain::outcome::Status;
+use crate::template::RenderError;
+
+/// The values of a run so far.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Name → value, as templates and expressions see it.
+    bindings: Map<String, Value>,
+    steps: Vec<StepValues>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct StepValues {
+    /// The list an `each` step fans out over.
+    list: Vec<Value>,
+    /// Accepted answers, in input order.
+    answers: Vec<Option<Value>>,
+}
+
+/// What evaluating a step's condition and list found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expansion {
+    /// The condition is false.
+    Skip,
+    /// So many items; one for a step without `each`.
+    Items(usize),
+    /// The list is no list, or too long.
+    Impossible(String),
+}
+
+impl Content {
+    /// Nothing answered yet.
+    #[must_use]
+    pub fn new(workflow: &Workflow, input: Value) -> Self {
+        let statuses = workflow.steps.iter().map(|s| (s.name.clone(), Value::from("skipped")));
+        let statuses = Value::Object(statuses.collect());
+        let mut bindings = Map::new();
+        bindings.insert("input".to_owned(), input);
+        bindings.insert("run".to_owned(), serde_json::json!({ "status": statuses }));
+        let steps = vec![StepValues::default(); workflow.steps.len()];
+        Self { bindings, steps }
+    }
+
+    /// What the caller passed.
+    #[must_use]
+    pub fn input(&self) -> &Value {
+        self.bindings.get("input").unwrap_or(&Value::Null)
+    }
+
+    /// Evaluates a step's `when` and `each`; a list may have at most `most` items.
+    pub fn expand(&mut self, step: StepIx, of: &StepContent, most: usize) -> Expansion {
+        let bindings = Value::Object(std::mem::take(&mut self.bindings));
+        let skip = of.when.as_ref().is_some_and(|when| when.evaluate(&bindings) != true);
+        let list = of.each.as_ref().filter(|_| !skip).map(|each| each.list.evaluate(&bindings));
+        if let Value::Object(map) = bindings {
+            self.bindings = map;
+        }
+        let values = &mut self.steps[step.at()];
+        match list {
+            _ if skip => Expansion::Skip,
+            Some(Value::Array(items)) if items.len() > most => Expansion::Impossible(format!(
+                "its list has {} items, at most {most} are allowed; split the input",
+                items.len()
+            )),
+            Some(Value::Array(items)) => {
+                values.answers = vec![None; items.len()];
+                values.list = items;
+                Expansion::Items(values.list.len())
+            }
+            Some(other) => Expansion::Impossible(format!("its list is {}", kind(&other))),
+            None => {
+                values.answers = vec![None];
+                Expansion::Items(1)
+            }
+        }
+    }
+
+    /// Computes a step without a model.
+    pub fn compute(&mut self, step: StepIx, fields: &[(String, crate::expression::Expression)]) {
+        let bindings = Value::Object(std::mem::take(&mut self.bindings));
+        let value = fields.iter().map(|(name, expr)| (name.clone(), expr.evaluate(&bindings)));
+        let value = Value::Object(value.collect());
+        if let Value::Object(map) = bindings {
+            self.bindings = map;
+        }
+        self.steps[step.at()].answers = vec![Some(value)];
+    }
+
+    /// Renders an item's prompt.
+    ///
+    /// # Errors
+    /// What the template room refuses: a value that is missing after all, or more than 4 MiB of text.
+    pub fn render(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        of: &StepContent,
+        prompt: &PromptContent,
+    ) -> Result<Prompt, RenderError> {
+        if let Some(each) = &of.each {
+            let value = self.steps[step.at()].list.get(item.at()).cloned().unwrap_or(Value::Null);
+            self.bindings.insert(each.item.clone(), value);
+            self.bindings.insert("index".to_owned(), Value::from(item.0));
+        }
+        let bindings = Value::Object(std::mem::take(&mut self.bindings));
+        let system = prompt.system.as_ref().map(|t| t.render(&bindings)).transpose();
+        let user = prompt.prompt.render(&bindings);
+        if let Value::Object(map) = bindings {
+            self.bindings = map;
+        }
+        if let Some(each) = &of.each {
+            self.bindings.shift_remove(&each.item);
+            self.bindings.shift_remove("index");
+        }
+        Ok(Prompt { system: system?, messages: vec![Message::user(user?)] })
+    }
+
+    /// An answer becomes an item's output. The step's name is bound for the validator that may judge it;
+    /// nobody else looks before [`Content::close`].
+    pub fn accept(&mut self, step: StepIx, item: ItemIx, of: &StepContent, answer: Value) {
+        let values = &mut self.steps[step.at()];
+        if values.answers.len() <= item.at() {
+            values.answers.resize(item.at() + 1, None);
+        }
+        values.answers[item.at()] = Some(answer);
+        if of.each.is_none() {
+            self.bind_output(step, of);
+        }
+    }
+
+    /// Makes `review` what the step's prompt knows as `feedback`; `None` unbinds it.
+    pub fn give_feedback(&mut self, review: Option<Value>) {
+        match review {
+            Some(review) => self.bindings.insert("feedback".to_owned(), review),
+            None => self.bindings.shift_remove("feedback"),
+        };
+    }
+
+    /// A step has ended: its output is what its consumers see, or it is absent.
+    pub fn close(&mut self, step: StepIx, of: &StepContent, status: Status) {
+        if let Some(statuses) = self.bindings.get_mut("run").and_then(|run| run.get_mut("status")) {
+            let shown = if status == Status::Reused { Status::Ok } else { status };
+            statuses[&of.name] = Value::from(shown.as_str());
+        }
+        if status.accepted() {
+            self.bind_output(step, of);
+        } else {
+            self.bindings.shift_remove(&of.name);
+        }
+    }
+
+    /// A step's output as its consumers see it; `None` where it has none.
+    #[must_use]
+    pub fn output(&self, of: &StepContent) -> Option<&Value> {
+        self.bindings.get(&of.name)
+    }
+
+    /// The result of the run.
+    #[must_use]
+    pub fn result(&self, workflow: &Workflow) -> Value {
+        let bindings = Value::Object(self.bindings.clone());
+        let fields = workflow.output.iter();
+        Value::Object(fields.map(|(name, expr)| (name.clone(), expr.evaluate(&bindings))).collect())
+    }
+
+    fn bind_output(&mut self, step: StepIx, of: &StepContent) {
+        let answers = self.steps[step.at()].answers.iter().flatten().cloned();
+        let output = match (&of.each, &of.work) {
+            (Some(_), WorkContent::Prompt(_) | WorkContent::Value(_)) => answers.collect(),
+            (None, WorkContent::Prompt(_) | WorkContent::Value(_)) => {
+                answers.into_iter().next().unwrap_or(Value::Null)
+            }
+        };
+        self.bindings.insert(of.name.clone(), output);
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "missing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
