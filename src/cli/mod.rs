@@ -3,9 +3,9 @@
 
 mod argument;
 mod check;
-mod doctor;
+
 mod exit;
-mod explain;
+
 mod house;
 mod list;
 mod live;
@@ -54,9 +54,9 @@ A workflow is one YAML file in a folder; every MCP client that is connected has 
 enum Command {
     Run(run::Run),
     Check(check::Check),
-    Explain(explain::Explain),
+
     List(list::List),
-    Doctor(doctor::Doctor),
+
     Runs(runs::Runs),
     Trace(trace::Trace),
 }
@@ -89,9 +89,7 @@ impl Command {
         match self {
             Self::Run(run) => run.run().await,
             Self::Check(check) => check.run().await,
-            Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
-            Self::Doctor(doctor) => doctor.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
         }

@@ -7,6 +7,8 @@ use std::io::IsTerminal;
 const PLAIN_WIDTH: usize = 100;
 /// Narrower terminals wrap: nothing here can be drawn in less.
 const MIN_WIDTH: usize = 60;
+/// Height where there is no terminal to ask.
+const HEIGHT: usize = 24;
 /// Longer lines are harder to read, not richer.
 const MAX_WIDTH: usize = 140;
 
@@ -15,6 +17,8 @@ const MAX_WIDTH: usize = 140;
 pub struct Terminal {
     /// Columns.
     pub width: usize,
+    /// Lines that can be redrawn.
+    pub height: usize,
     /// Whether colours are understood and wanted.
     pub colour: bool,
     /// Whether lines can be redrawn.
@@ -44,7 +48,7 @@ impl Terminal {
     pub fn of_stdout() -> Self {
         let out = std::io::stdout();
         let size = terminal_size::terminal_size_of(&out);
-        Self::new(out.is_terminal(), size.map(|(width, _)| width.0))
+        Self::new(out.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
     }
 
     /// Standard error's.
@@ -52,21 +56,23 @@ impl Terminal {
     pub fn of_stderr() -> Self {
         let err = std::io::stderr();
         let size = terminal_size::terminal_size_of(&err);
-        Self::new(err.is_terminal(), size.map(|(width, _)| width.0))
+        Self::new(err.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
     }
 
-    fn new(is_terminal: bool, width: Option<u16>) -> Self {
+    fn new(is_terminal: bool, size: Option<(u16, u16)>) -> Self {
         let wanted = |name: &str| std::env::var_os(name).is_none_or(|value| value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let width = width.map_or(PLAIN_WIDTH, usize::from).clamp(MIN_WIDTH, MAX_WIDTH);
-        let live = is_terminal && !dumb;
-        Self { width, colour: live && wanted("NO_COLOR"), live }
+        let (width, height) = size.map_or((PLAIN_WIDTH, HEIGHT), |(w, h)| (w.into(), h.into()));
+        // A line as wide as a narrower terminal would wrap and could not be redrawn.
+        let live = is_terminal && !dumb && width >= MIN_WIDTH;
+        let colour = is_terminal && !dumb && wanted("NO_COLOR");
+        Self { width: width.clamp(MIN_WIDTH, MAX_WIDTH), height, colour, live }
     }
 
     /// A terminal that understands nothing: files, pipes, tests.
     #[must_use]
     pub const fn plain(width: usize) -> Self {
-        Self { width, colour: false, live: false }
+        Self { width, height: HEIGHT, colour: false, live: false }
     }
 
     /// `text` as it should stand out here.
