@@ -12,6 +12,7 @@ pub mod provider;
 pub mod resume;
 pub mod run;
 pub mod schema;
+pub mod server;
 pub mod store;
 pub mod template;
 pub mod trace;
