@@ -7,7 +7,7 @@ use super::{Action, Machine, Prepared};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::outcome::{AttemptEnd, Outcome, Status};
-use crate::domain::plan::{NeedKind, Plan};
+use crate::domain::plan::{NeedKind, Plan, StepPlan, Work};
 use crate::domain::time::Timestamp;
 
 /// Whether a waiting step can start.
@@ -15,6 +15,8 @@ enum Readiness {
     NotYet,
     Ready,
     NothingToJudge,
+    /// The output of this step is needed, and will never be there.
+    Missing(StepIx),
 }
 
 impl Machine {
@@ -23,7 +25,12 @@ impl Machine {
             return;
         }
         for step in reused {
-            self.close(*step, Status::Reused, Reason::Reused, now);
+            let waits = self.steps.get(step.at()).is_some_and(|s| s.phase == Phase::Waiting);
+            // A validator's word on an answer that is not taken over says nothing about the next one.
+            let judges_new = |plan: &StepPlan| plan.validates.is_some_and(|j| !reused.contains(&j));
+            if waits && !judges_new(self.plan.step(*step)) {
+                self.close(*step, Status::Reused, Reason::Reused, now);
+            }
         }
     }
 
@@ -78,11 +85,12 @@ impl Machine {
             }
             self.steps[step.at()].past_cutoff = true;
             moved = true;
-            if self.close_with_enough(step, now) {
+            let reason = Reason::CutoffAt { share };
+            if self.close_with_what_it_has(step, Status::Cut, &reason, now) {
                 continue;
             }
             if self.plan.step(step).optional {
-                self.close(step, Status::Cut, Reason::CutoffAt { share }, now);
+                self.close(step, Status::Cut, reason, now);
             }
         }
         moved
@@ -100,6 +108,10 @@ impl Machine {
                 Readiness::NothingToJudge => {
                     self.close(step, Status::Skipped, Reason::NothingToJudge, now);
                 }
+                Readiness::Missing(need) => {
+                    let failure = self.missing_output(need);
+                    self.fail_step(step, &failure, now);
+                }
             }
             moved = true;
         }
@@ -113,8 +125,10 @@ impl Machine {
             let met = match (need.kind, phase) {
                 (NeedKind::Judges, Phase::Ended(_)) => return Readiness::NothingToJudge,
                 (NeedKind::Judges, phase) => phase == Phase::Answered,
-                (NeedKind::Output, Phase::Ended(status)) => status.accepted(),
-                (NeedKind::Guarded | NeedKind::Order, Phase::Ended(_)) => true,
+                (NeedKind::Output, Phase::Ended(status)) if !status.accepted() => {
+                    return Readiness::Missing(need.step);
+                }
+                (NeedKind::Output | NeedKind::Guarded | NeedKind::Order, Phase::Ended(_)) => true,
                 (NeedKind::Output | NeedKind::Guarded | NeedKind::Order, _) => false,
             };
             if !met {
@@ -122,6 +136,23 @@ impl Machine {
             }
         }
         ready
+    }
+
+    fn missing_output(&self, need: StepIx) -> Failure {
+        let status = self.steps[need.at()].status();
+        let class = match status {
+            Status::TimedOut | Status::Cut => FailureClass::Timeout,
+            Status::Failed => self.last_failure(need).class,
+            Status::Waiting
+            | Status::Running
+            | Status::Ok
+            | Status::Reused
+            | Status::Skipped
+            | Status::Cancelled => FailureClass::CheckFailed,
+        };
+        let (name, status) = (&self.plan.step(need).name, status.as_str());
+        let text = format!("it needs the output of step '{name}', which is {status}");
+        Failure::of_attempt(class, "no output", text)
     }
 
     pub(super) fn prepare(&mut self, step: StepIx, now: Timestamp) {
@@ -140,9 +171,20 @@ impl Machine {
         }
         match result {
             Prepared::Skip => self.close(step, Status::Skipped, Reason::ConditionFalse, now),
-            Prepared::Done => self.close(step, Status::Ok, Reason::Ready, now),
-            Prepared::Impossible(failure) => self.fail_step(step, failure, now),
+            Prepared::Done => self.answered(step, now),
+            Prepared::Judged { pass } => {
+                state.pass = Some(pass);
+                self.answered(step, now);
+            }
+            Prepared::Impossible(failure) => self.fail_step(step, &failure, now),
             Prepared::Prompts(prompts) => {
+                let plan = self.plan.step(step);
+                if plan.work == Work::Value || (plan.each.is_none() && prompts.len() != 1) {
+                    let text = format!("{} prompts were prepared for it", prompts.len());
+                    let failure = Failure::of_attempt(FailureClass::InvalidInput, "prompts", text);
+                    self.fail_step(step, &failure, now);
+                    return;
+                }
                 state.phase = Phase::Running;
                 state.reset(prompts);
                 self.step_moved(step, now);

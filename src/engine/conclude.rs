@@ -19,29 +19,20 @@ impl Machine {
             self.close_in_time(step, now);
         }
         let open = |s: &super::StepState| !matches!(s.phase, Phase::Ended(_));
-        match self.plan.step_ixs().find(|s| open(&self.steps[s.at()])) {
-            Some(step) => {
-                let failure = self.late(step, now);
-                self.finish(Outcome::Failed(failure), now);
-            }
-            None => {
-                let outcome = self.result();
-                self.finish(outcome, now);
-            }
-        }
+        let unfinished = self.plan.step_ixs().find(|s| open(&self.steps[s.at()]));
+        let late = unfinished.map(|step| Outcome::Failed(self.late(step, now)));
+        let outcome = late.unwrap_or_else(|| self.result());
+        self.finish(outcome, now);
     }
 
     /// Ends what can end without more work: fan-outs with enough items, optional steps, steps with an earlier
     /// version that the policy accepts. Closing an optional validator accepts what it judges, unverified.
     fn close_in_time(&mut self, step: StepIx, now: Timestamp) {
-        let judge = self.plan.step(step).judged_by.map(|judge| self.plan.step(judge));
-        match self.steps[step.at()].phase {
-            Phase::Ended(_) => return,
-            Phase::Answered if judge.is_some_and(|judge| judge.optional) => return,
-            Phase::Answered | Phase::Waiting | Phase::Preparing | Phase::Running => {}
+        if matches!(self.steps[step.at()].phase, Phase::Ended(_)) {
+            return;
         }
         let reason = Reason::TimeUp { deadline: self.deadline };
-        if self.close_with_enough(step, now) || self.restore_rejected(step, now) {
+        if self.close_with_what_it_has(step, Status::TimedOut, &reason, now) {
             return;
         }
         if self.plan.step(step).optional {

@@ -157,16 +157,10 @@ impl fmt::Display for Words<'_> {
             }
             Reason::Late { path, signal, after, automatic } => {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
-                write!(
-                    f,
-                    "{} on {} within {} ({rule})",
-                    missing(*signal),
-                    label(path),
-                    show(*after)
-                )
+                write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
             Reason::Follows { path, from, trouble } => {
-                write!(f, "{} on {}; now on {}", trouble_text(*trouble), label(from), label(path))
+                write!(f, "{trouble} on {}; now on {}", label(from), label(path))
             }
             Reason::SentBack { path, revision, of } => {
                 write!(f, "revision {revision} of {of} on {}", label(path))
@@ -209,20 +203,5 @@ impl fmt::Display for Words<'_> {
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
         }
-    }
-}
-
-fn missing(signal: Signal) -> &'static str {
-    match signal {
-        Signal::NoFirstToken => "no first token",
-        Signal::Stalled => "no further token",
-        Signal::TooSlow => "no complete answer",
-    }
-}
-
-fn trouble_text(trouble: Trouble) -> String {
-    match trouble {
-        Trouble::Cut(signal) => missing(signal).to_owned(),
-        Trouble::Failed(class) => class.to_string(),
     }
 }

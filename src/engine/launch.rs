@@ -5,14 +5,14 @@ use super::decision::{Kind, Reason};
 use super::state::{AttemptState, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
-use crate::domain::id::{AttemptId, ItemIx, ModelIx, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
 use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
 use crate::policy::cutoff;
-use crate::policy::fallback::{Choice, Told};
+use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
 
 /// Most attempts of one step or item in flight at once: one, and one extra.
@@ -66,14 +66,14 @@ impl Machine {
         state.item(item).started.get_or_insert(now);
         let cause = if state.revisions > 0 { Cause::Revision } else { Cause::Primary };
         let Some(model) = state.model else { return };
-        let open = |p: &crate::domain::id::PathIx| self.open_at[p.at()];
+        let open = |p: &PathIx| self.open_at[p.at()];
         let paths = &self.plan.model(model).paths;
         let best = paths.iter().copied().min_by_key(|p| open(p).max(now));
         match best {
             Some(path) if open(&path) < self.end_at => {
                 let at = open(&path).max(now);
                 let choice = Choice { path, model, cause, at, told: Told::Nothing };
-                let next = Next { choice, after: None, extra_tokens: 0, held: false };
+                let next = Next { choice, after: None, told_tokens: 0, held: false };
                 self.steps[step.at()].item(item).next = Some(next);
             }
             _ => {
@@ -81,27 +81,6 @@ impl Machine {
                 self.fail_item(step, item, failure, Reason::NoPath, now);
             }
         }
-    }
-
-    /// Why no path of `model` can be used any more: the failure that closed the first of them.
-    fn no_open_path(&self, step: StepIx, model: ModelIx, now: Timestamp) -> Failure {
-        let paths = &self.plan.model(model).paths;
-        let known = self.attempts.iter().rev().filter(|a| paths.contains(&a.spec.path));
-        let last = known.filter_map(|a| a.failure.clone()).next();
-        last.unwrap_or_else(|| {
-            let soonest = paths.iter().map(|p| self.open_at[p.at()]).min();
-            let wait = soonest.filter(|at| *at != Timestamp::NEVER).map(|at| at.since(now));
-            let name = &self.plan.step(step).name;
-            let model = &self.plan.model(model).name;
-            Failure {
-                retry_after: wait,
-                ..Failure::of_attempt(
-                    FailureClass::RateLimited,
-                    "every path is closed",
-                    format!("no path of model '{model}' is open for step '{name}' in time"),
-                )
-            }
-        })
     }
 
     /// Launches what is decided and due, where attempts, race and budget allow.
@@ -127,11 +106,16 @@ impl Machine {
         if next.choice.at > now {
             return false;
         }
-        match self.admit(step, item, &next) {
-            Ok((policy_hedge, reserved)) => {
-                if policy_hedge == Hedge::Off {
-                    self.close_cut_attempts(step, item, now);
-                }
+        if self.open_at[next.choice.path.at()] > now {
+            self.steps[step.at()].item(item).next = None;
+            match next.after {
+                None => self.first_attempt(step, item, now),
+                Some((from, _)) => self.reconsider(from, &next, now),
+            }
+            return true;
+        }
+        match self.admit(step, item, &next, now) {
+            Ok(reserved) => {
                 self.launch(step, item, next, reserved, now);
                 true
             }
@@ -163,7 +147,8 @@ impl Machine {
         step: StepIx,
         item: ItemIx,
         next: &Next,
-    ) -> Result<(Hedge, Reservation), Hold> {
+        now: Timestamp,
+    ) -> Result<Reservation, Hold> {
         let Some((policy, max_tokens)) = self.policy(step) else {
             return Err(Hold::Later(Reason::NoPath));
         };
@@ -180,10 +165,14 @@ impl Machine {
         }
         let profile = &self.plan.path(next.choice.path).profile;
         let bound = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
-        let prompt = state.prompt_tokens.saturating_add(next.extra_tokens);
+        let prompt = state.prompt_tokens.saturating_add(next.extra_tokens());
         let most = Reservation::most(prompt, bound, profile.price.as_ref());
+        let closes_first = hedge == Hedge::Off && racing > 0;
+        if closes_first && self.affords_after_closing(step, item, most) {
+            self.close_cut_attempts(step, item, now);
+        }
         match self.ledger.reserve(most) {
-            Grant::Granted => Ok((hedge, most)),
+            Grant::Granted => Ok(most),
             Grant::Later(refusal) => Err(Hold::Later(Reason::Budget(refusal))),
             Grant::Never(refusal) => {
                 Err(Hold::Never(Reason::Budget(refusal), budget_failure(&refusal)))
@@ -203,8 +192,10 @@ impl Machine {
         let (id, choice) = (AttemptId(id), next.choice);
         let each = self.plan.step(step).each;
         let waves = each.map_or(1, |each| {
-            let items = u32::try_from(self.steps[step.at()].items.len()).unwrap_or(u32::MAX);
-            items.div_ceil(each.max_parallel.max(1))
+            let state = &self.steps[step.at()];
+            let items = u32::try_from(state.items.len()).unwrap_or(u32::MAX);
+            let open = items.saturating_sub(state.good).saturating_sub(state.bad);
+            open.div_ceil(each.max_parallel.max(1))
         });
         let share = self.shares.share(step, self.end_at.since(now), waves);
         let Some((policy, max_tokens)) = self.policy(step) else { return };
@@ -215,7 +206,7 @@ impl Machine {
         let n = u32::try_from(numbered.count()).unwrap_or(u32::MAX).saturating_add(1);
         let state = self.steps[step.at()].item(item);
         state.next = None;
-        let prompt_tokens = state.prompt_tokens.saturating_add(next.extra_tokens);
+        let prompt_tokens = state.prompt_tokens.saturating_add(next.extra_tokens());
         let after = next.after.map(|(attempt, _)| (attempt, choice.told));
         let spec = AttemptSpec {
             attempt: id,
@@ -233,6 +224,7 @@ impl Machine {
         {
             self.steps[step.at()].item(item).swaps += 1;
         }
+        self.note_told(step, item, &next);
         let reason = self.launch_reason(step, &next, prompt_tokens);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
@@ -257,6 +249,18 @@ impl Machine {
         self.out.push(Action::Launch(spec));
     }
 
+    /// Remembers what a follow-up was told, so that it is told once.
+    fn note_told(&mut self, step: StepIx, item: ItemIx, next: &Next) {
+        let state = self.steps[step.at()].item(item);
+        state.repaired = next.choice.told == Told::Violations;
+        state.refused |= next.after.is_some_and(|(_, trouble)| {
+            matches!(
+                trouble,
+                Trouble::Failed(FailureClass::Refusal | FailureClass::ContentFiltered)
+            )
+        });
+    }
+
     fn launch_reason(&self, step: StepIx, next: &Next, prompt_tokens: u64) -> Reason {
         let path = next.choice.path;
         match next.after {
@@ -276,6 +280,19 @@ impl Machine {
     pub(super) fn racing(&self, step: StepIx, item: ItemIx) -> usize {
         let attempts = &self.steps[step.at()].items[item.at()].attempts;
         attempts.iter().filter(|a| self.attempts[a.at()].ended.is_none()).count()
+    }
+
+    /// Whether `most` can be reserved once the item's cut attempts are closed and settled: a stuck attempt is
+    /// not given up for one that the budget then refuses.
+    fn affords_after_closing(&self, step: StepIx, item: ItemIx, most: Reservation) -> bool {
+        let mut ledger = self.ledger.clone();
+        for attempt in &self.steps[step.at()].items[item.at()].attempts {
+            let state = &self.attempts[attempt.at()];
+            if state.cut && state.ended.is_none() {
+                self.settle_in(&mut ledger, *attempt, self.usage_when_closed(*attempt));
+            }
+        }
+        ledger.reserve(most) == Grant::Granted
     }
 
     fn close_cut_attempts(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {

@@ -19,6 +19,7 @@ mod answer;
 mod conclude;
 pub mod decision;
 mod launch;
+mod reaction;
 mod state;
 mod verdict;
 
@@ -110,6 +111,11 @@ pub enum Prepared {
     Prompts(Vec<u64>),
     /// It needs no model, and its output is there.
     Done,
+    /// The same for a validator: whether it passes what it judged.
+    Judged {
+        /// Its word.
+        pass: bool,
+    },
     /// It cannot be prepared.
     Impossible(Failure),
 }
@@ -266,6 +272,9 @@ impl Machine {
     pub fn next_wakeup(&self) -> Option<Timestamp> {
         if self.outcome.is_some() {
             return None;
+        }
+        if !self.started {
+            return Some(self.end_at);
         }
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());
         let steps = self.steps.iter().enumerate();

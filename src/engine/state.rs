@@ -9,8 +9,11 @@ use crate::domain::outcome::{AttemptEnd, Status};
 use crate::domain::plan::{StepPlan, Work};
 use crate::domain::time::Timestamp;
 use crate::policy::cutoff::{Limits, Seen, Signal};
-use crate::policy::fallback::{Choice, Trouble};
+use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::Reservation;
+
+/// Tokens a resume message may add to a prompt: its frame and 2,000 characters of partial output.
+const RESUME_TOKENS: u64 = 2_500;
 
 /// A step's life, in order; a revision leads from `Answered` back to `Preparing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +76,8 @@ pub(super) struct Next {
     pub(super) choice: Choice,
     /// The attempt it follows, and what was wrong with it.
     pub(super) after: Option<(AttemptId, Trouble)>,
-    /// Tokens that what the model is told adds to the prompt.
-    pub(super) extra_tokens: u64,
+    /// Tokens that being told of an invalid answer would add to the prompt.
+    pub(super) told_tokens: u64,
     /// Whether its time has come but something else holds it back: no timer waits for it then.
     pub(super) held: bool,
 }
@@ -235,6 +238,17 @@ impl StepState {
     pub(super) fn reset(&mut self, prompts: Vec<u64>) {
         self.items = prompts.into_iter().map(ItemState::new).collect();
         (self.next_pending, self.active, self.good, self.bad) = (0, 0, 0, 0);
+    }
+}
+
+impl Next {
+    /// Tokens that what the model is told adds to the prompt.
+    pub(super) fn extra_tokens(&self) -> u64 {
+        match self.choice.told {
+            Told::Nothing => 0,
+            Told::Violations => self.told_tokens,
+            Told::Resume => RESUME_TOKENS,
+        }
     }
 }
 

@@ -31,7 +31,7 @@ impl Machine {
                 let reason = Reason::TooFewItems { bad, of, needed };
                 self.decide(now, Some(step), None, Kind::Fail, reason);
             }
-            self.fail_step(step, failure, now);
+            self.fail_step(step, &failure, now);
         } else if good + bad == of {
             self.answered(step, now);
         } else if state.past_cutoff {
@@ -56,15 +56,16 @@ impl Machine {
         true
     }
 
-    fn last_failure(&self, step: StepIx) -> Failure {
+    pub(super) fn last_failure(&self, step: StepIx) -> Failure {
         let bad = self.steps[step.at()].items.iter().filter(|i| i.phase == ItemPhase::Bad);
-        bad.filter_map(|i| i.failure.clone()).last().unwrap_or_else(|| {
+        let last = bad.max_by_key(|i| i.ended).and_then(|i| i.failure.clone());
+        last.unwrap_or_else(|| {
             Failure::of_attempt(FailureClass::ServerError, "no attempt", "no attempt could be made")
         })
     }
 
     /// All that the step will produce is there: its validator judges it, or it is accepted.
-    fn answered(&mut self, step: StepIx, now: Timestamp) {
+    pub(super) fn answered(&mut self, step: StepIx, now: Timestamp) {
         let judge = self.plan.step(step).judged_by;
         match judge.map(|judge| self.steps[judge.at()].phase) {
             None => self.close(step, Status::Ok, Reason::Ready, now),
@@ -138,7 +139,7 @@ impl Machine {
                 let name = &self.plan.step(judge).name;
                 let text = format!("validator '{name}' rejected it, and no revision is left");
                 let failure = Failure::of_attempt(FailureClass::Rejected, "pass: false", text);
-                self.fail_step(judged, failure, now);
+                self.fail_step(judged, &failure, now);
             }
             return;
         }
@@ -168,7 +169,7 @@ impl Machine {
     }
 
     /// The step cannot be had: an optional one is missing, any other ends the run.
-    pub(super) fn fail_step(&mut self, step: StepIx, failure: Failure, now: Timestamp) {
+    pub(super) fn fail_step(&mut self, step: StepIx, failure: &Failure, now: Timestamp) {
         if self.restore_rejected(step, now) {
             return;
         }
@@ -179,7 +180,7 @@ impl Machine {
         }
         let made = self.attempts.iter().filter(|a| a.spec.step == step);
         let attempts = if class == FailureClass::Rejected { 0 } else { made.count() };
-        let message = self.step_message(step, &failure, attempts);
+        let message = self.step_message(step, failure, attempts);
         self.steps[step.at()].phase = Phase::Ended(Status::Failed);
         self.steps[step.at()].ended = Some(now);
         self.decide(now, Some(step), None, Kind::Fail, Reason::Failure { class });
@@ -190,13 +191,38 @@ impl Machine {
     /// A revision came to nothing: the version before it goes out where the policy prefers that to failing.
     pub(super) fn restore_rejected(&mut self, step: StepIx, now: Timestamp) -> bool {
         let Some(attempt) = self.steps[step.at()].rejected.take() else { return false };
+        self.cancel_step(step, AttemptEnd::Cancelled, now);
+        let launched = self.attempts[attempt.at()].launched;
         let state = &mut self.steps[step.at()];
         state.unverified = true;
         state.reset(vec![0]);
+        state.good = 1;
         state.items[0].phase = ItemPhase::Good(attempt);
+        (state.items[0].started, state.items[0].ended) = (Some(launched), Some(now));
         self.out.push(Action::Accept { attempt });
         self.close(step, Status::Ok, Reason::RejectedAccepted, now);
+        let judge = self.plan.step(step).judged_by;
+        if let Some(judge) = judge.filter(|j| !self.steps[j.at()].status().ended()) {
+            self.close(judge, Status::Skipped, Reason::NothingToJudge, now);
+        }
         true
+    }
+
+    /// Ends a step that has something to show though more was wanted: enough items, an answer whose optional
+    /// validator has not spoken (which ends as `judge`), or an earlier version that the policy accepts.
+    pub(super) fn close_with_what_it_has(
+        &mut self,
+        step: StepIx,
+        judge: Status,
+        reason: &Reason,
+        now: Timestamp,
+    ) -> bool {
+        let judge_ix = self.plan.step(step).judged_by.filter(|j| self.plan.step(*j).optional);
+        if let Some(ix) = judge_ix.filter(|_| self.steps[step.at()].phase == Phase::Answered) {
+            self.close(ix, judge, reason.clone(), now);
+            return true;
+        }
+        self.close_with_enough(step, now) || self.restore_rejected(step, now)
     }
 
     pub(super) fn cancel_step(&mut self, step: StepIx, end: AttemptEnd, now: Timestamp) {

@@ -39,6 +39,16 @@ pub enum Signal {
     TooSlow,
 }
 
+impl std::fmt::Display for Signal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoFirstToken => "no first token",
+            Self::Stalled => "no further token",
+            Self::TooSlow => "no complete answer",
+        })
+    }
+}
+
 /// What has been seen of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {

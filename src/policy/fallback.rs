@@ -9,7 +9,9 @@ use super::cutoff::Signal;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ModelIx, PathIx};
 use crate::domain::outcome::Cause;
-use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy};
+use crate::domain::plan::{
+    Hedge, OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy,
+};
 use crate::domain::time::Timestamp;
 
 /// First pause before the same path is used again without a stated window; doubles each time.
@@ -22,6 +24,26 @@ pub enum Trouble {
     Cut(Signal),
     /// It failed, or its answer was invalid.
     Failed(FailureClass),
+}
+
+impl Trouble {
+    /// The class under which it is reported where nothing follows.
+    #[must_use]
+    pub const fn class(self) -> FailureClass {
+        match self {
+            Self::Cut(_) => FailureClass::Timeout,
+            Self::Failed(class) => class,
+        }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cut(signal) => signal.fmt(f),
+            Self::Failed(class) => class.fmt(f),
+        }
+    }
 }
 
 /// A step's or item's situation.
@@ -43,8 +65,14 @@ pub struct View<'a> {
     pub repaired: bool,
     /// Whether another model was asked after a refusal.
     pub refused_before: bool,
+    /// Paths that cannot take this item's prompt: it overflowed their window, or they refused its form.
+    pub unfit: &'a [PathIx],
+    /// Whether the path may change once more.
+    pub may_swap: bool,
     /// Per path: when it may be used again; [`Timestamp::NEVER`] where it is out for this run.
     pub open_at: &'a [Timestamp],
+    /// When the run ends at the latest.
+    pub end_at: Timestamp,
     /// Now.
     pub now: Timestamp,
 }
@@ -112,7 +140,7 @@ fn after_cut(view: &View<'_>, signal: Signal) -> Reaction {
     };
     let link = view.plan.model(view.model).faster.filter(|_| faster);
     let quicker = link.and_then(|model| view.first_of(model, Cause::Faster, Told::Resume));
-    let choice = quicker.or_else(|| view.beside(Cause::Hedge));
+    let choice = view.sooner(quicker, view.beside(signal));
     choice.map_or(Reaction::Wait, Reaction::Launch)
 }
 
@@ -128,16 +156,18 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
         | F::Auth
         | F::Permission
         | F::ModelNotFound
-        | F::BadRequest
-        | F::UnsupportedParameter
             if on.down == OnTrouble::Next =>
         {
             view.next(Told::Resume)
         }
+        // The same request would be refused in the same words.
+        F::BadRequest | F::UnsupportedParameter if on.down == OnTrouble::Next => {
+            view.other(Told::Resume)
+        }
         F::ContextOverflow if on.too_long == OnTooLong::Larger => view.larger(),
         F::ContentFiltered | F::Refusal if !view.refused_before => match on.refused {
             OnRefused::Stronger => {
-                view.stronger(Told::Nothing).or_else(|| view.other(Told::Nothing))
+                view.sooner(view.stronger(Told::Nothing), view.other(Told::Nothing))
             }
             OnRefused::Next => view.other(Told::Nothing),
             OnRefused::Fail => return Reaction::GiveUp(NoWay::Policy),
@@ -147,11 +177,9 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
         | F::UnparseableOutput
         | F::SchemaViolation
         | F::CheckFailed => match on.invalid {
-            OnInvalid::Repair if !view.repaired => view.repair(),
-            OnInvalid::Repair | OnInvalid::Stronger => {
-                view.stronger(Told::Violations).or_else(|| view.next(Told::Violations))
-            }
-            OnInvalid::Next => view.next(Told::Violations),
+            OnInvalid::Repair if !view.repaired => view.sooner(view.repair(), view.better()),
+            OnInvalid::Repair | OnInvalid::Stronger => view.better(),
+            OnInvalid::Next => view.redraw(),
             OnInvalid::Fail => return Reaction::GiveUp(NoWay::Policy),
         },
         F::RateLimited
@@ -187,6 +215,14 @@ impl View<'_> {
         Choice { path, model, cause, told, at: self.open_at(path).max(self.now + swap) }
     }
 
+    /// The first choice, unless only the second can be had without waiting for a closed path.
+    fn sooner(&self, first: Option<Choice>, second: Option<Choice>) -> Option<Choice> {
+        match (first, second) {
+            (Some(a), Some(b)) if b.at + self.policy.swap_delay < a.at => Some(b),
+            (first, second) => first.or(second),
+        }
+    }
+
     /// The model's paths in order, beginning after the one in trouble where it is one of them.
     fn order(&self, model: ModelIx) -> impl Iterator<Item = PathIx> {
         let paths = &self.plan.model(model).paths;
@@ -195,54 +231,88 @@ impl View<'_> {
         after.iter().chain(before).copied()
     }
 
+    /// Paths of the model beside the one in trouble that nothing of this item is in flight on.
+    fn elsewhere(&self, model: ModelIx) -> impl Iterator<Item = PathIx> {
+        self.order(model).filter(|p| *p != self.path && !self.in_flight.contains(p))
+    }
+
+    /// Whether the path can take the prompt before the run's end.
+    fn usable(&self, path: PathIx) -> bool {
+        self.open_at(path) < self.end_at
+            && !self.unfit.contains(&path)
+            && (self.may_swap || path == self.path)
+    }
+
     /// The best of `candidates`: open now before open later, unused before used, then in order.
     fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
         candidates
-            .filter(|p| self.open_at(*p) != Timestamp::NEVER)
+            .filter(|p| self.usable(*p))
             .min_by_key(|p| (self.open_at(*p).max(self.now), self.used.contains(p)))
     }
 
+    /// The best path of a linked model; never the one in trouble, which a link may share.
     fn first_of(&self, model: ModelIx, cause: Cause, told: Told) -> Option<Choice> {
-        let free = self.plan.model(model).paths.iter().copied();
-        let path = self.best(free.filter(|p| !self.in_flight.contains(p)))?;
+        let paths = self.plan.model(model).paths.iter().copied();
+        let free = paths.filter(|p| *p != self.path && !self.in_flight.contains(p));
+        let path = self.best(free)?;
         Some(self.choice(model, path, cause, told))
     }
 
-    /// Beside an attempt that was cut: another path, or, where there is none and the vendor's capacity is
-    /// shared, fresh luck on the same one. Only a path that is open now is worth an extra attempt.
-    fn beside(&self, cause: Cause) -> Option<Choice> {
-        let elsewhere = self.best(self.order(self.model).filter(|p| !self.in_flight.contains(p)));
-        let again = Some(self.path).filter(|p| !self.plan.provider_of(*p).own_capacity);
-        let ready = |p: &PathIx| self.open_at(*p) <= self.now;
-        let path = elsewhere.filter(ready).or(again.filter(ready))?;
-        let told = if path == self.path { Told::Nothing } else { Told::Resume };
-        Some(self.choice(self.model, path, cause, told))
+    /// Beside an attempt that was cut: another path, or, where none is open, fresh luck on the same one. Not
+    /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
+    /// slow the first. A path that is closed now is used when it opens.
+    fn beside(&self, signal: Signal) -> Option<Choice> {
+        let elsewhere = self.best(self.elsewhere(self.model));
+        let elsewhere = elsewhere.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Resume));
+        let crowded =
+            self.policy.hedge == Hedge::Auto && self.plan.provider_of(self.path).own_capacity;
+        let again = match signal {
+            Signal::NoFirstToken | Signal::Stalled if !crowded => {
+                self.best([self.path].into_iter())
+            }
+            Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow => None,
+        };
+        let again = again.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Nothing));
+        self.sooner(elsewhere, again)
     }
 
-    /// Another path; the same one again, after a pause, where it is the only one.
+    /// Another path; the same one again, after a pause, where no other can be used sooner.
     fn next(&self, told: Told) -> Option<Choice> {
-        let elsewhere = self.order(self.model).filter(|p| *p != self.path);
-        if let Some(path) = self.best(elsewhere.filter(|p| !self.in_flight.contains(p))) {
-            return Some(self.choice(self.model, path, Cause::Next, told));
-        }
-        let path = self.best(std::iter::once(self.path))?;
-        let times = self.used.iter().filter(|p| **p == path).count().clamp(1, 6);
-        let pause = BACKOFF * (1 << (times - 1));
-        let mut choice = self.choice(self.model, path, Cause::Next, told);
-        choice.at = choice.at.max(self.now + pause);
-        Some(choice)
+        self.sooner(self.other(told), self.again(told))
     }
 
     /// Another path, never the same one.
     fn other(&self, told: Told) -> Option<Choice> {
-        let elsewhere = self.order(self.model).filter(|p| *p != self.path);
-        let path = self.best(elsewhere.filter(|p| !self.in_flight.contains(p)))?;
+        let path = self.best(self.elsewhere(self.model))?;
         Some(self.choice(self.model, path, Cause::Next, told))
     }
 
+    /// The same path, after a pause that doubles each time.
+    fn again(&self, told: Told) -> Option<Choice> {
+        let path = self.best([self.path].into_iter())?;
+        let times = self.used.iter().filter(|p| **p == path).count().clamp(1, 6);
+        let pause = BACKOFF * (1 << (times - 1));
+        let mut choice = self.choice(self.model, path, Cause::Next, told);
+        choice.at = choice.at.max(self.now + pause);
+        (choice.at < self.end_at).then_some(choice)
+    }
+
     fn repair(&self) -> Option<Choice> {
-        let path = self.best(std::iter::once(self.path))?;
+        let path = self.best([self.path].into_iter())?;
         Some(self.choice(self.model, path, Cause::Repair, Told::Violations))
+    }
+
+    /// After invalid output: the more capable model, else a re-draw.
+    fn better(&self) -> Option<Choice> {
+        self.sooner(self.stronger(Told::Violations), self.redraw())
+    }
+
+    /// Another path, told what was wrong; the same one where there is no other: it is well, only its answer
+    /// was not, so nothing is waited for.
+    fn redraw(&self) -> Option<Choice> {
+        let same = self.best([self.path].into_iter());
+        let same = same.map(|p| self.choice(self.model, p, Cause::Next, Told::Violations));
+        self.sooner(self.other(Told::Violations), same)
     }
 
     fn stronger(&self, told: Told) -> Option<Choice> {

@@ -1,14 +1,44 @@
-//! Prompt templates: minijinja with strict undefined, checked against shapes at load.
+//! Prompt templates: minijinja, checked against shapes at load.
+//!
+//! What the author wrote is what the model sees: inserted text is neither escaped nor trimmed nor rendered again, single
+//! braces are plain text, objects and lists print as JSON with their keys in order. There is no function, macro
+//! or inheritance. A value that can be missing must be guarded (`{% if gaps %}`, `is defined`) or defaulted
+//! (`| default(..)`): that is found at load, and fails at run time where `any` hid it. Null and absent are one thing.
+//! Not for values: those are expressions.
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use minijinja::machinery::{Token, ast, parse, tokenize};
+use minijinja::{Environment, Error, ErrorKind};
 use serde_json::Value;
 
 use crate::domain::finding::Finding;
 use crate::domain::shape::Scope;
-use crate::expression::Mention;
+use crate::expression::{Mention, code};
+
+mod check;
+mod data;
+mod environment;
+mod filter;
+mod operator;
+mod statement;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest template that is read, in bytes.
+pub const MAX_SOURCE: usize = 1 << 20;
+/// Most tokens of one tag: a chain of operators or filters nests, and nesting is stack.
+const MAX_TAG_TOKENS: usize = 256;
+/// Most `elif` of one template, which nest as well.
+const MAX_ELIF: usize = 100;
 
 /// A compiled template.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Template {
-    source: String,
+    source: Arc<str>,
+    environment: Arc<Environment<'static>>,
 }
 
 /// A template that could not be rendered.
@@ -23,9 +53,14 @@ impl Template {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// The first syntax error.
+    /// The first syntax error, or a template of more than 1 MiB.
     pub fn parse(source: &str) -> Result<Self, Finding> {
-        Ok(Self { source: source.to_owned() })
+        limits(source)?;
+        parse(source, environment::NAME, environment::syntax())
+            .map_err(|error| syntax_finding(source, &error))?;
+        let environment =
+            environment::environment(source).map_err(|error| syntax_finding(source, &error))?;
+        Ok(Self { source: Arc::from(source), environment: Arc::new(environment) })
     }
 
     /// The text as written.
@@ -34,23 +69,157 @@ impl Template {
         &self.source
     }
 
-    /// Every mention of a root name that the template does not bind itself.
+    /// Every mention of a root name that the template does not bind itself, in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
-        Vec::new()
+        self.walk(&Scope::default(), |checker| checker.take_mentions())
     }
 
     /// Every problem under `scope`.
     #[must_use]
-    pub fn check(&self, _scope: &Scope) -> Vec<Finding> {
-        Vec::new()
+    pub fn check(&self, scope: &Scope) -> Vec<Finding> {
+        self.walk(scope, |checker| checker.take_findings())
     }
 
-    /// Renders with `bindings` (an object: name → value). Missing names are undefined.
+    /// Renders with `bindings` (an object: name → value). Missing names are absent.
     ///
     /// # Errors
-    /// Undefined where it is printed, or more than 4 MiB of text.
-    pub fn render(&self, _bindings: &Value) -> Result<String, RenderError> {
-        Ok(self.source.clone())
+    /// Something missing where it is printed or needed, an operation on values it is not for (both only below `any`),
+    /// more than 4 MiB of text, or more work than the fuel allows.
+    pub fn render(&self, bindings: &Value) -> Result<String, RenderError> {
+        let mut out = environment::Limited::default();
+        let result = self
+            .environment
+            .get_template(environment::NAME)
+            .and_then(|t| t.render_captured_to(data::root(bindings), &mut out).map(drop));
+        if out.full {
+            let message =
+                format!("the prompt is longer than {} MiB", environment::MAX_OUTPUT >> 20);
+            return Err(RenderError { message });
+        }
+        result.map_err(|error| RenderError { message: describe(&error) })?;
+        String::from_utf8(out.bytes)
+            .map_err(|_| RenderError { message: "the prompt is no UTF-8 text".to_owned() })
+    }
+
+    fn walk<T: Default>(&self, scope: &Scope, take: impl FnOnce(check::Checker<'_>) -> T) -> T {
+        let Ok(ast::Stmt::Template(root)) =
+            parse(&self.source, environment::NAME, environment::syntax())
+        else {
+            return T::default();
+        };
+        let mut checker = check::Checker::new(&self.source, scope);
+        checker.body(&root.children);
+        take(checker)
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// Refuses what would take too deep a stack to parse: the engine bounds brackets only.
+fn limits(source: &str) -> Result<(), Finding> {
+    let limit =
+        |range, message: String| Err(Finding { code: code::LIMIT, range, message, help: None });
+    if source.len() > MAX_SOURCE {
+        return limit(0..0, format!("the template is longer than {} MiB", MAX_SOURCE >> 20));
+    }
+    let (mut in_tag, mut elifs) = (0, 0);
+    for token in tokenize(source, false, environment::syntax()) {
+        let Ok((token, span)) = token else {
+            // The parser says what is wrong.
+            return Ok(());
+        };
+        let range = clamp(source, span.start_offset as usize..span.end_offset as usize);
+        match token {
+            Token::VariableStart | Token::BlockStart => in_tag = 0,
+            Token::Ident("elif") => elifs += 1,
+            _ => {}
+        }
+        in_tag += 1;
+        if in_tag > MAX_TAG_TOKENS {
+            return limit(range, format!("a tag of more than {MAX_TAG_TOKENS} words and signs"));
+        }
+        if elifs > MAX_ELIF {
+            return limit(range, format!("more than {MAX_ELIF} times `elif`"));
+        }
+    }
+    Ok(())
+}
+
+/// Statements of the engine that prompts do not have, and what to do instead.
+const REFUSED: [(&str, &str); 11] = [
+    ("import", "a prompt is one text; put what it shares into `vars`"),
+    ("from", "a prompt is one text; put what it shares into `vars`"),
+    ("extends", "a prompt is one text; put what it shares into `vars`"),
+    ("block", "write the text in place"),
+    ("endblock", "write the text in place"),
+    ("macro", "write the text in place, or loop over a list"),
+    ("endmacro", "write the text in place, or loop over a list"),
+    ("call", "write the text in place, or loop over a list"),
+    ("endcall", "write the text in place, or loop over a list"),
+    ("break", "select the items first: `{% for x in list if … %}`"),
+    ("continue", "select the items first: `{% for x in list if … %}`"),
+];
+
+fn syntax_finding(source: &str, error: &Error) -> Finding {
+    let range = clamp(source, error.range().unwrap_or(source.len()..source.len()));
+    let detail = error.detail().unwrap_or("the template cannot be read");
+    if let Some(statement) = detail.strip_prefix("unknown statement ") {
+        if statement == "include" {
+            return Finding {
+                code: code::NOT_YET,
+                range,
+                message: "`include` is not yet supported".to_owned(),
+                help: Some("write the text in place".to_owned()),
+            };
+        }
+        if let Some((_, help)) = REFUSED.iter().find(|(name, _)| *name == statement) {
+            return Finding {
+                code: code::REFUSED,
+                range,
+                message: format!("prompts have no `{statement}`"),
+                help: Some((*help).to_owned()),
+            };
+        }
+    }
+    let help = if detail.starts_with("unexpected end of input") {
+        Some("a `{% for %}` or `{% if %}` is not closed, or a `}}` or `%}` is missing")
+    } else if detail.starts_with("unknown statement ") {
+        Some(
+            "statements: for, if, elif, else, set, with, raw and their ends; `{% raw %}` for plain braces",
+        )
+    } else {
+        Some("write `{% raw %}…{% endraw %}` around braces that are plain text")
+    };
+    Finding {
+        code: code::TEMPLATE_SYNTAX,
+        range,
+        message: detail.to_owned(),
+        help: help.map(str::to_owned),
+    }
+}
+
+/// The range within the text, at characters' edges.
+fn clamp(source: &str, range: Range<usize>) -> Range<usize> {
+    let floor = |at: usize| {
+        let at = at.min(source.len());
+        (0..=at).rev().find(|at| source.is_char_boundary(*at)).unwrap_or(0)
+    };
+    let start = floor(range.start);
+    start..floor(range.end).max(start)
+}
+
+fn describe(error: &Error) -> String {
+    let what = match error.kind() {
+        ErrorKind::OutOfFuel => "the prompt takes too much work to render".to_owned(),
+        kind => error.detail().map_or_else(|| kind.to_string(), str::to_owned),
+    };
+    match error.line() {
+        Some(line) => format!("line {line} of the prompt: {what}"),
+        None => what,
     }
 }

@@ -1,0 +1,255 @@
+//! What an attempt in trouble leads to: a cut, another attempt, waiting for a rival, or the item's failure.
+
+use super::Machine;
+use super::decision::{Kind, Reason};
+use super::state::Next;
+use crate::domain::failure::{Failure, FailureClass, Scope};
+use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};
+use crate::domain::outcome::AttemptEnd;
+use crate::domain::plan::{OnSlow, PathPlan};
+use crate::domain::time::{Timestamp, show};
+use crate::policy::closing::{self, Closing};
+use crate::policy::cutoff::Signal;
+use crate::policy::fallback::{self, Choice, NoWay, Reaction, Trouble, View};
+
+impl Machine {
+    /// An attempt has failed or its answer was invalid: waits for another that is relied on, or reacts.
+    pub(super) fn in_trouble(
+        &mut self,
+        attempt: AttemptId,
+        failure: Failure,
+        told: u64,
+        now: Timestamp,
+    ) {
+        let (step, item) = self.place(attempt);
+        let class = failure.class;
+        self.attempts[attempt.at()].failure = Some(failure.clone());
+        self.steps[step.at()].item(item).failure = Some(failure);
+        let state = &self.steps[step.at()].items[item.at()];
+        let relied = |a: &AttemptId| {
+            let other = &self.attempts[a.at()];
+            other.ended.is_none() && !other.cut
+        };
+        if state.attempts.iter().any(relied) {
+            return;
+        }
+        let trouble = Trouble::Failed(class);
+        match state.next {
+            None => self.react(attempt, trouble, told, now),
+            Some(planned) => {
+                if let Ok(choice) = self.follow_up(attempt, trouble, now)
+                    && choice.at < planned.choice.at
+                {
+                    self.plan_next(attempt, trouble, choice, told);
+                }
+            }
+        }
+    }
+
+    fn react(&mut self, attempt: AttemptId, trouble: Trouble, told_tokens: u64, now: Timestamp) {
+        match self.follow_up(attempt, trouble, now) {
+            Ok(choice) => self.plan_next(attempt, trouble, choice, told_tokens),
+            Err(reason) => {
+                let (step, item) = self.place(attempt);
+                self.nothing_follows(step, item, trouble, reason, now);
+            }
+        }
+    }
+
+    /// Decides anew what follows, because the path that was chosen has been closed meanwhile.
+    pub(super) fn reconsider(&mut self, from: AttemptId, next: &Next, now: Timestamp) {
+        let Some((_, trouble)) = next.after else { return };
+        let state = &self.attempts[from.at()];
+        let failed = state.failure.as_ref().filter(|_| state.ended.is_some());
+        let trouble = failed.map_or(trouble, |failure| Trouble::Failed(failure.class));
+        self.react(from, trouble, next.told_tokens, now);
+    }
+
+    fn plan_next(&mut self, after: AttemptId, trouble: Trouble, choice: Choice, told_tokens: u64) {
+        let (step, item) = self.place(after);
+        let after = Some((after, trouble));
+        self.steps[step.at()].item(item).next =
+            Some(Next { choice, after, told_tokens, held: false });
+    }
+
+    /// What follows an attempt in trouble, or why nothing does.
+    fn follow_up(
+        &self,
+        attempt: AttemptId,
+        trouble: Trouble,
+        now: Timestamp,
+    ) -> Result<Choice, Reason> {
+        let (step, item) = self.place(attempt);
+        let Some((policy, _)) = self.policy(step) else { return Err(Reason::NoPath) };
+        let state = &self.steps[step.at()].items[item.at()];
+        let paths = |live: bool| -> Vec<PathIx> {
+            let of = state.attempts.iter().map(|a| &self.attempts[a.at()]);
+            of.filter(|a| !live || a.ended.is_none()).map(|a| a.spec.path).collect()
+        };
+        let (in_flight, used) = (paths(true), paths(false));
+        let unfit = self.unfit(&state.attempts);
+        let of = &self.attempts[attempt.at()];
+        let may_swap = state.swaps < policy.max_swaps;
+        let view = View {
+            plan: &self.plan,
+            policy,
+            model: of.model,
+            path: of.spec.path,
+            in_flight: &in_flight,
+            used: &used,
+            repaired: state.repaired,
+            refused_before: state.refused,
+            unfit: &unfit,
+            may_swap,
+            open_at: &self.open_at,
+            end_at: self.end_at,
+            now,
+        };
+        match fallback::decide(&view, trouble) {
+            Reaction::Launch(choice) if choice.at < self.end_at => Ok(choice),
+            Reaction::GiveUp(NoWay::Policy) => Err(Reason::ByPolicy { class: trouble.class() }),
+            Reaction::Launch(_) | Reaction::Wait | Reaction::GiveUp(NoWay::Path) => {
+                let swaps = state.swaps;
+                Err(if may_swap { Reason::NoPath } else { Reason::SwapsUsed { swaps } })
+            }
+        }
+    }
+
+    /// Paths that the prompt these attempts carried does not fit: where it overflowed and wherever the window
+    /// is known to be no larger, and where the request itself was refused.
+    fn unfit(&self, attempts: &[AttemptId]) -> Vec<PathIx> {
+        let mut unfit = Vec::new();
+        for attempt in attempts.iter().map(|a| &self.attempts[a.at()]) {
+            let path = attempt.spec.path;
+            match attempt.failure.as_ref().map_or(Closing::Nothing, closing::decide) {
+                Closing::TooSmall => {
+                    let window = |path: &PathPlan| path.profile.context;
+                    let limit = window(self.plan.path(path));
+                    let small = |path: &PathPlan| {
+                        limit.is_some_and(|most| window(path).is_some_and(|w| w <= most))
+                    };
+                    let all = (0..).map(PathIx).zip(&self.plan.paths);
+                    unfit.extend(all.filter(|(_, path)| small(path)).map(|(ix, _)| ix));
+                    unfit.push(path);
+                }
+                Closing::Unfit => unfit.push(path),
+                Closing::Nothing | Closing::For(..) | Closing::ForRun(_) => {}
+            }
+        }
+        unfit
+    }
+
+    /// Nothing can be launched: what is in flight may still win, else the item fails.
+    fn nothing_follows(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        trouble: Trouble,
+        reason: Reason,
+        now: Timestamp,
+    ) {
+        if self.racing(step, item) > 0 {
+            self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+            return;
+        }
+        let known = self.steps[step.at()].items[item.at()].failure.clone();
+        let mut failure = known.unwrap_or_else(|| {
+            let text = format!("{trouble}, and nothing could follow");
+            Failure::of_attempt(trouble.class(), "cutoff", text)
+        });
+        let model = self.steps[step.at()].model;
+        let wait = model.and_then(|model| self.soonest_open(model, now));
+        if let Some(wait) = wait.filter(|wait| now + *wait >= self.end_at) {
+            failure.retry_after = Some(wait);
+        }
+        self.fail_item(step, item, failure, reason, now);
+    }
+
+    /// Stops relying on attempts whose cutoff has passed, and decides what follows.
+    pub(super) fn cut_late(&mut self, now: Timestamp) -> bool {
+        let mut moved = false;
+        for attempt in self.in_flight.clone() {
+            let due = self.attempts[attempt.at()].cut_due();
+            let Some((_, signal)) = due.filter(|(at, _)| *at <= now) else { continue };
+            self.cut(attempt, signal, now);
+            moved = true;
+            if self.outcome.is_some() {
+                break;
+            }
+        }
+        moved
+    }
+
+    fn cut(&mut self, attempt: AttemptId, signal: Signal, now: Timestamp) {
+        let (step, item) = self.place(attempt);
+        let state = &mut self.attempts[attempt.at()];
+        state.cut = true;
+        let path = state.spec.path;
+        let after = match signal {
+            Signal::NoFirstToken => {
+                [state.limits.first_token, state.limits.total].into_iter().flatten().min()
+            }
+            Signal::Stalled => state.limits.idle,
+            Signal::TooSlow => state.limits.total,
+        };
+        let after = after.unwrap_or_default();
+        let reason = Reason::Late { path, signal, after, automatic: state.limits.automatic };
+        self.decide(now, Some(step), Some(item), Kind::Cut, reason);
+        let fails = self.policy(step).is_some_and(|(policy, _)| policy.on.slow == OnSlow::Fail);
+        if fails {
+            let text =
+                format!("{} was cut: {signal} within {}", self.plan.path(path).label, show(after));
+            let failure = Failure::of_attempt(FailureClass::Timeout, "cutoff", text);
+            self.attempts[attempt.at()].failure = Some(failure.clone());
+            self.steps[step.at()].item(item).failure = Some(failure);
+            self.cancel(attempt, AttemptEnd::Cut, now);
+        }
+        if self.steps[step.at()].items[item.at()].next.is_none() {
+            self.react(attempt, Trouble::Cut(signal), 0, now);
+        }
+    }
+
+    /// Closes, for this run, the paths that a failure speaks of.
+    pub(super) fn close_paths(&mut self, path: PathIx, failure: &Failure, now: Timestamp) {
+        let (scope, until) = match closing::decide(failure) {
+            Closing::Nothing | Closing::TooSmall | Closing::Unfit => return,
+            Closing::For(scope, wait) => (scope, now + wait),
+            Closing::ForRun(scope) => (scope, Timestamp::NEVER),
+        };
+        let provider = self.plan.path(path).provider;
+        for (ix, open) in self.open_at.iter_mut().enumerate() {
+            let concerned = match scope {
+                Scope::Attempt => false,
+                Scope::Path => ix == path.at(),
+                Scope::Quota | Scope::Provider => self.plan.paths[ix].provider == provider,
+            };
+            if concerned {
+                *open = (*open).max(until);
+            }
+        }
+    }
+
+    /// Why no path of `model` can be used any more: the failure that closed one of them, and when the first
+    /// opens again.
+    pub(super) fn no_open_path(&self, step: StepIx, model: ModelIx, now: Timestamp) -> Failure {
+        let paths = &self.plan.model(model).paths;
+        let known = self.attempts.iter().rev().filter(|a| paths.contains(&a.spec.path));
+        let mut failures = known.filter_map(|a| a.failure.as_ref());
+        let closes =
+            |f: &&Failure| matches!(closing::decide(f), Closing::For(..) | Closing::ForRun(_));
+        let failure = failures.find(closes).cloned().unwrap_or_else(|| {
+            let name = &self.plan.step(step).name;
+            let model = &self.plan.model(model).name;
+            let text = format!("no path of model '{model}' is open for step '{name}' in time");
+            Failure::of_attempt(FailureClass::RateLimited, "every path is closed", text)
+        });
+        Failure { retry_after: self.soonest_open(model, now), ..failure }
+    }
+
+    /// How long until the first of the model's paths opens; `None` where one is open, or none opens again.
+    fn soonest_open(&self, model: ModelIx, now: Timestamp) -> Option<std::time::Duration> {
+        let paths = &self.plan.model(model).paths;
+        let soonest = paths.iter().map(|p| self.open_at[p.at()]).min()?;
+        (soonest > now && soonest != Timestamp::NEVER).then(|| soonest.since(now))
+    }
+}

@@ -1,0 +1,205 @@
+//! The answer as it grows: text, reasoning, counts. Shared by all decoders.
+
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::message::{Usage, estimate_tokens};
+
+use super::classify::brief;
+use super::{Broken, Exchange, Reply, Sink};
+
+/// How a provider said that its answer ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It did not say.
+    Unsaid,
+    /// Complete.
+    Done,
+    /// Cut short, filtered, refused or failed.
+    Bad(Failure),
+}
+
+/// An answer under way.
+#[derive(Debug)]
+pub struct Answer {
+    /// What the model says.
+    text: String,
+    /// The arguments of the tool it calls.
+    arguments: Option<String>,
+    /// Whether it is forced to call a tool, so that the arguments are the answer.
+    forced: bool,
+    thought: u64,
+    started: bool,
+    usage: Option<Usage>,
+    prompt_tokens: u64,
+    /// How it ended.
+    pub end: End,
+    /// The words of a refusal.
+    refusal: String,
+}
+
+impl Answer {
+    /// The answer to `exchange`; `forced` where it must come as a tool's arguments.
+    #[must_use]
+    pub fn new(exchange: &Exchange, forced: bool) -> Self {
+        Self {
+            text: String::new(),
+            arguments: None,
+            forced,
+            thought: 0,
+            started: false,
+            usage: None,
+            prompt_tokens: exchange.prompt.estimated_tokens(),
+            end: End::Unsaid,
+            refusal: String::new(),
+        }
+    }
+
+    /// The model said `piece`.
+    pub fn say(&mut self, piece: &str, sink: &mut dyn Sink) {
+        self.text.push_str(piece);
+        self.report(piece, !self.forced, sink);
+    }
+
+    /// A tool is called; its arguments may follow.
+    pub fn call(&mut self) {
+        self.arguments.get_or_insert_default();
+    }
+
+    /// `piece` of the called tool's arguments.
+    pub fn argue(&mut self, piece: &str, sink: &mut dyn Sink) {
+        self.arguments.get_or_insert_default().push_str(piece);
+        self.report(piece, self.forced, sink);
+    }
+
+    /// The model thought `piece`, which is no part of the answer.
+    pub fn think(&mut self, piece: &str, sink: &mut dyn Sink) {
+        if !piece.is_empty() {
+            self.thought += estimate_tokens(piece).max(1);
+        }
+        self.report(piece, false, sink);
+    }
+
+    /// `piece` of a refusal.
+    pub fn refuse(&mut self, piece: &str, sink: &mut dyn Sink) {
+        self.refusal.push_str(piece);
+        self.report(piece, false, sink);
+    }
+
+    fn report(&mut self, piece: &str, is_answer: bool, sink: &mut dyn Sink) {
+        if piece.is_empty() {
+            return;
+        }
+        if !std::mem::replace(&mut self.started, true) {
+            sink.first_token();
+        }
+        sink.piece(if is_answer { piece } else { "" }, estimate_tokens(piece).max(1));
+    }
+
+    /// What has been counted so far.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// The provider has counted; `estimated` where the count is not final.
+    pub fn count(&mut self, usage: Usage, sink: &mut dyn Sink) {
+        self.usage = Some(usage);
+        sink.usage(usage);
+    }
+
+    /// Whether anything of the answer has arrived.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.arguments.as_ref().is_none_or(|a| a.trim().is_empty())
+    }
+
+    /// The answer: for a forced tool its arguments; without words of its own, those of a tool called freely.
+    fn take_text(&mut self) -> String {
+        let said = std::mem::take(&mut self.text);
+        match self.arguments.take() {
+            Some(arguments) if self.forced || said.trim().is_empty() => {
+                if arguments.trim().is_empty() { "{}".to_owned() } else { arguments }
+            }
+            _ => said,
+        }
+    }
+
+    /// A count that is not final is raised to what was seen.
+    fn settled(&self, counted: Usage, text: &str) -> Usage {
+        let seen = estimate_tokens(text) + self.thought;
+        let output = if counted.estimated { counted.output.max(seen) } else { counted.output };
+        Usage { output, ..counted }
+    }
+
+    fn estimate(&self, text: &str) -> Usage {
+        Usage {
+            input: self.prompt_tokens,
+            cached_input: 0,
+            output: estimate_tokens(text) + self.thought,
+            estimated: true,
+        }
+    }
+
+    /// Ends the answer as the provider ended it. `unsaid` is the failure where it did not say how.
+    ///
+    /// # Errors
+    /// Every end but a complete answer with words in it.
+    pub fn finish(mut self, unsaid: Failure) -> Result<Reply, Broken> {
+        if !self.refusal.trim().is_empty() {
+            let words = std::mem::take(&mut self.refusal);
+            return Err(self.abort(refused(&words)));
+        }
+        match std::mem::replace(&mut self.end, End::Unsaid) {
+            End::Unsaid => Err(self.abort(unsaid)),
+            End::Bad(failure) => Err(self.abort(failure)),
+            End::Done if self.text.trim().is_empty() && self.arguments.is_none() => {
+                let failure = empty(self.thought > 0);
+                Err(self.abort(failure))
+            }
+            End::Done => {
+                let text = self.take_text();
+                let usage = match self.usage {
+                    Some(counted) => self.settled(counted, &text),
+                    None => self.estimate(&text),
+                };
+                Ok(Reply { text, usage })
+            }
+        }
+    }
+
+    /// Ends the answer as failed. What had arrived is kept.
+    #[must_use]
+    pub fn abort(mut self, failure: Failure) -> Broken {
+        let usage = self.usage;
+        let partial = if self.is_empty() { String::new() } else { self.take_text() };
+        let usage = usage.map(|counted| self.settled(counted, &partial));
+        Broken { failure, partial, usage }
+    }
+}
+
+/// The failure of a model that declined.
+#[must_use]
+pub fn refused(words: &str) -> Failure {
+    let message = match words.trim() {
+        "" => "the model declined to answer".to_owned(),
+        said => format!("the model declined: {}", brief(said)),
+    };
+    Failure::of_attempt(FailureClass::Refusal, "refusal", message)
+}
+
+fn empty(thought: bool) -> Failure {
+    let message = if thought {
+        "the answer is empty: the model only reasoned"
+    } else {
+        "the answer is empty"
+    };
+    Failure::of_attempt(FailureClass::EmptyOutput, "complete but empty", message)
+}
+
+/// The failure of an answer that reached its bound.
+#[must_use]
+pub fn truncated(empty: bool, why: &str) -> Failure {
+    let message = if empty {
+        "the answer's token bound was used up before it began: raise `max_tokens`"
+    } else {
+        "the answer reached its token bound: raise `max_tokens`"
+    };
+    Failure::of_attempt(FailureClass::TruncatedOutput, format!("ended by {why}"), message)
+}

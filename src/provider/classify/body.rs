@@ -1,0 +1,183 @@
+//! What an error's body says, out of whatever it is wrapped in.
+
+use serde_json::Value;
+
+use crate::provider::retry_window::Hints;
+
+use super::Head;
+
+/// Wrappings undone at most: gateways wrap errors of gateways.
+const MAX_DEPTH: u8 = 10;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The status, or, inside a 2xx, the one the body stands for.
+    pub status: u16,
+    /// The innermost words.
+    pub message: String,
+    /// All words, lower case.
+    pub text: String,
+    /// Every code, type, status and reason, lower case.
+    pub codes: Vec<String>,
+    /// About waiting.
+    pub hints: Hints,
+    /// Whether the response carries a `retry-after`.
+    pub asked_to_wait: bool,
+    /// Whether the body is JSON that reads as an error.
+    pub shaped: bool,
+    /// A status inside the body.
+    code: Option<u16>,
+    /// The status of a model behind the provider.
+    original: Option<u16>,
+}
+
+impl Said {
+    /// Whether one of the codes is among `names`.
+    pub fn has_code(&self, names: &[&str]) -> bool {
+        self.codes.iter().any(|code| names.contains(&code.as_str()))
+    }
+
+    /// The first of `markers` that the words contain.
+    pub fn has_text(&self, markers: &[&'static str]) -> Option<&'static str> {
+        markers.iter().copied().find(|marker| self.text.contains(marker))
+    }
+
+    fn say(&mut self, words: &str) {
+        words.trim().clone_into(&mut self.message);
+        self.text.push_str(&words.to_lowercase().replace('\u{2019}', "'"));
+        self.text.push('\n');
+    }
+
+    fn code(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                if let Ok(status) = text.trim().parse() {
+                    self.status_code(status);
+                }
+                self.codes.push(text.trim().to_lowercase());
+            }
+            Value::Number(number) => {
+                if let Some(status) = number.as_u64().and_then(|n| u16::try_from(n).ok()) {
+                    self.status_code(status);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn status_code(&mut self, status: u16) {
+        if (400..600).contains(&status) {
+            self.code = Some(status);
+        }
+    }
+
+    fn walk(&mut self, value: &Value, depth: u8) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match value {
+            Value::Array(items) => items.iter().take(4).for_each(|item| self.walk(item, depth)),
+            Value::String(text) => self.walk_text(text, depth),
+            Value::Object(_) => self.walk_object(value, depth),
+            _ => {}
+        }
+    }
+
+    /// Words, or JSON inside a string.
+    fn walk_text(&mut self, text: &str, depth: u8) {
+        let inner = text.trim_start().starts_with(['{', '[']);
+        match serde_json::from_str::<Value>(text) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) if inner => self.walk(&value, depth),
+            _ => self.say(text),
+        }
+    }
+
+    fn walk_object(&mut self, object: &Value, depth: u8) {
+        for key in ["code", "type", "status", "error_code", "reason", "error_type", "limit_source"]
+        {
+            if let Some(value) = object.get(key) {
+                self.code(value);
+            }
+        }
+        if let Some(status) = object.get("originalStatusCode").and_then(Value::as_u64) {
+            self.original = u16::try_from(status).ok();
+        }
+        if let Some(delay) = object.get("retryDelay").and_then(Value::as_str) {
+            self.hints.delay = Some(delay.to_owned());
+        }
+        let reset = object.pointer("/headers/X-RateLimit-Reset").and_then(Value::as_str);
+        if let Some(at) = reset.and_then(|at| at.parse().ok()) {
+            self.hints.reset_at_ms = Some(at);
+        }
+        if object.get("reasons").and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+            self.codes.push("moderation".to_owned());
+        }
+        for key in [
+            "message",
+            "msg",
+            "detail",
+            "error",
+            "details",
+            "innererror",
+            "inner_error",
+            "metadata",
+            "raw",
+            "response",
+        ] {
+            if let Some(value) = object.get(key) {
+                self.walk(value, depth);
+            }
+        }
+    }
+}
+
+/// Reads an error's body.
+pub(super) fn unwrap(head: &Head, body: &[u8]) -> Said {
+    let mut said = Said { status: head.status, ..Said::default() };
+    said.asked_to_wait = head.headers.get("retry-after").is_some();
+    if let Some(kind) = head.headers.get("x-amzn-errortype") {
+        said.codes.push(kind.split(':').next().unwrap_or_default().to_lowercase());
+    }
+    let text = String::from_utf8_lossy(body);
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+            said.shaped = true;
+            said.walk(&value, MAX_DEPTH);
+        }
+        Ok(Value::String(words)) => said.say(&words),
+        _ => said.say(title(&text).unwrap_or(&text)),
+    }
+    said.hints.text.clone_from(&said.text);
+    said.status = effective(&said);
+    said
+}
+
+/// The title of an HTML page.
+fn title(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let start = lower.find("<title>")? + "<title>".len();
+    let end = start + lower[start..].find("</title>")?;
+    Some(&text[start..end])
+}
+
+/// The status that counts: that of a model behind the provider, or inside a 2xx that of the body.
+fn effective(said: &Said) -> u16 {
+    const BY_CODE: [(&[&str], u16); 9] = [
+        (&["overloaded_error", "provider_unavailable", "service_unavailable_error"], 503),
+        (&["rate_limit_error", "rate_limit_exceeded", "rate_limited", "insufficient_quota"], 429),
+        (&["authentication_error", "invalid_api_key"], 401),
+        (&["permission_error", "permission_denied"], 403),
+        (&["not_found_error", "model_not_found", "notfounderror"], 404),
+        (&["billing_error"], 402),
+        (&["request_too_large"], 413),
+        (&["timeout_error"], 504),
+        (&["invalid_request_error", "badrequesterror", "exceed_context_size_error"], 400),
+    ];
+    if let Some(original) = said.original {
+        return original;
+    }
+    if !(200..300).contains(&said.status) || !said.shaped {
+        return said.status;
+    }
+    let by_code = || BY_CODE.iter().find(|(names, _)| said.has_code(names)).map(|(_, s)| *s);
+    said.code.or_else(by_code).unwrap_or(500)
+}

@@ -1,0 +1,142 @@
+use super::*;
+use serde_json::json;
+
+fn on(status: u16, body: &Value) -> Failure {
+    response(&Head { status, headers: Headers::default() }, body.to_string().as_bytes())
+}
+
+fn said(status: u16, message: &str) -> (FailureClass, Scope) {
+    let failure = on(status, &json!({"error": {"message": message}}));
+    (failure.class, failure.scope)
+}
+
+#[test]
+fn a_status_without_words_has_its_default() {
+    use FailureClass::*;
+    let defaults = [
+        (400, BadRequest, Scope::Path),
+        (401, Auth, Scope::Provider),
+        (402, QuotaExhausted, Scope::Provider),
+        (403, Permission, Scope::Path),
+        (404, BadRequest, Scope::Provider),
+        (408, Timeout, Scope::Path),
+        (413, ContextOverflow, Scope::Path),
+        (418, BadRequest, Scope::Path),
+        (429, RateLimited, Scope::Quota),
+        (500, ServerError, Scope::Path),
+        (502, ServerError, Scope::Path),
+        (503, Overloaded, Scope::Path),
+        (504, Timeout, Scope::Path),
+        (524, Timeout, Scope::Path),
+        (529, Overloaded, Scope::Path),
+        (308, BadRequest, Scope::Provider),
+        (999, ServerError, Scope::Path),
+    ];
+    for (status, class, scope) in defaults {
+        let failure = response(&Head { status, headers: Headers::default() }, b"");
+        assert_eq!((failure.class, failure.scope), (class, scope), "{status}");
+        assert_eq!(failure.message, format!("HTTP {status} without an explanation"));
+    }
+}
+
+#[test]
+fn words_that_sound_like_another_cause_do_not_mislead() {
+    use FailureClass::*;
+    let cases = [
+        (
+            429,
+            "Rate limit reached. Need more? Upgrade at https://example.com/settings/billing",
+            RateLimited,
+        ),
+        (429, "You exceeded your current quota, limit: 20. Please retry in 36s.", RateLimited),
+        (429, "Quota exceeded, limit: 0, model: x. Please retry in 36s.", QuotaExhausted),
+        (429, "Quota exceeded, limit: 0.5 per second", RateLimited),
+        (
+            400,
+            "'max_tokens' is not supported with this model. Use 'max_completion_tokens'",
+            UnsupportedParameter,
+        ),
+        (400, "Too many tokens, please wait before trying again.", RateLimited),
+        (429, "Request too large: Limit 30000, Requested 11159", RateLimited),
+        (429, "Request too large: Limit 30000, Requested 36278", ContextOverflow),
+        (
+            400,
+            "max_tokens (10000) cannot exceed 8192. Please reduce the length of max output",
+            BadRequest,
+        ),
+        (404, "Not Found", BadRequest),
+        (404, "model 'x' not found", ModelNotFound),
+    ];
+    for (status, words, class) in cases {
+        assert_eq!(said(status, words).0, class, "{status} {words}");
+    }
+}
+
+#[test]
+fn an_error_is_found_in_whatever_it_is_wrapped_in() {
+    let inner =
+        json!({"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}});
+    let wrapped = [
+        json!([inner]),
+        json!({"error": {"message": inner.to_string()}}),
+        json!({"error": {"message": "Provider returned error", "metadata": {"raw": inner.to_string()}}}),
+        json!({"error": {"message": json!([inner]).to_string()}}),
+    ];
+    for body in wrapped {
+        let failure = on(200, &body);
+        assert_eq!(failure.class, FailureClass::RateLimited, "{body}");
+        assert_eq!(
+            (failure.message.as_str(), failure.evidence.as_str()),
+            ("HTTP 429: slow down", "429 status inside 200")
+        );
+    }
+}
+
+#[test]
+fn hostile_bodies_are_read_within_bounds() {
+    let deep = format!("{}{}", "{\"error\":".repeat(100), "1") + &"}".repeat(100);
+    let mut string = "\"x\"".to_owned();
+    for _ in 0..6 {
+        string = json!({"error": {"message": string}}).to_string();
+    }
+    for body in
+        [deep.as_bytes(), string.as_bytes(), b"\xff\xfe", b"[", b"null", b"<title>", &[b'x'; 9000]]
+    {
+        let failure = response(&Head { status: 500, headers: Headers::default() }, body);
+        assert_eq!(failure.class, FailureClass::ServerError);
+        assert!(failure.message.chars().count() <= 500, "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_wait_is_passed_on_only_where_waiting_helps() {
+    let headers: Headers = [("retry-after", "9")].into_iter().collect();
+    let wait = |status| response(&Head { status, headers: headers.clone() }, b"").retry_after;
+    let nine = Some(std::time::Duration::from_secs(9));
+    assert_eq!([429, 503, 500, 402].map(wait), [nine; 4]);
+    assert_eq!([400, 401, 404].map(wait), [None; 3]);
+}
+
+#[test]
+fn brief_words_stay_on_one_line_and_whole_characters() {
+    assert_eq!(brief(" a\r\n\tb\u{0} c "), "a b c");
+    let long = brief(&"é".repeat(1000));
+    assert_eq!(long.chars().count(), 401);
+    assert!(long.ends_with("é…"));
+}
+
+#[test]
+fn lines_of_unknown_fields_may_hold_an_error() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let bare =
+        in_unknown(&lines("error: {\"code\":400,\"message\":\"prompt is too long\"}")).unwrap();
+    assert_eq!(bare.class, FailureClass::ContextOverflow);
+    let words = in_unknown(&lines("error: out of memory")).unwrap();
+    assert_eq!(
+        (words.class, words.message.as_str()),
+        (FailureClass::ServerError, "HTTP 500: out of memory")
+    );
+    let document = in_unknown(&lines("{\n\"error\": {\"code\": 401}\n}")).unwrap();
+    assert_eq!(document.class, FailureClass::Auth);
+    assert_eq!(in_unknown(&lines("hello: world")), None);
+}

@@ -1,0 +1,195 @@
+//! Reads a response, whatever it turns out to be: events, one document, or an error page. Pure.
+//!
+//! A provider that is asked to stream may answer with a JSON document, with HTML from a gateway, or with a
+//! 200 whose body is an error. What it is, is decided by status and content type before anything is parsed.
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::failure::{Failure, FailureClass};
+
+use super::classify::{self, Head};
+use super::dialect::{Decoder, Progress};
+use super::sse::{self, Frame};
+use super::{Broken, Reply, Sink};
+
+/// Most bytes of an error body that are read.
+pub const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// A response being read.
+pub struct Reader {
+    head: Head,
+    decoder: Box<dyn Decoder>,
+    body: Body,
+    failed: Option<Failure>,
+    /// No content type was given and nothing has arrived that tells.
+    unnamed: bool,
+    progress: Progress,
+}
+
+enum Body {
+    Events(sse::Decoder, Vec<Frame>),
+    Document(Vec<u8>),
+    Failure(Vec<u8>),
+}
+
+/// Whether more of the response is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// All of it.
+    More,
+    /// Counts that may follow a complete answer.
+    Counts,
+    /// The connection's end, for its reuse.
+    End,
+    /// Nothing: the outcome is known.
+    Nothing,
+}
+
+impl Reader {
+    /// Begins with the response's head.
+    #[must_use]
+    pub fn new(head: Head, decoder: Box<dyn Decoder>) -> Self {
+        let kind = head.content_type();
+        let body = if !(200..300).contains(&head.status) {
+            Body::Failure(Vec::new())
+        } else if kind == "application/json" || kind.ends_with("+json") {
+            Body::Document(Vec::new())
+        } else if kind.is_empty() || kind == "text/event-stream" {
+            Body::Events(sse::Decoder::default(), Vec::new())
+        } else {
+            Body::Failure(Vec::new())
+        };
+        let unnamed = kind.is_empty() && matches!(body, Body::Events(..));
+        Self { head, decoder, body, failed: None, unnamed, progress: Progress::Open }
+    }
+
+    /// Whether what is read is an error's body, which need not be waited for.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self.body, Body::Failure(_))
+    }
+
+    /// Takes the next bytes of the body and says whether more are wanted.
+    pub fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Wants {
+        if self.unnamed && !bytes.trim_ascii_start().is_empty() {
+            self.unnamed = false;
+            if matches!(bytes.trim_ascii_start()[0], b'{' | b'[') {
+                self.body = Body::Document(Vec::new());
+            }
+        }
+        match &mut self.body {
+            Body::Failure(body) => {
+                let room = MAX_ERROR_BODY - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                return if body.len() < MAX_ERROR_BODY { Wants::More } else { Wants::Nothing };
+            }
+            Body::Document(body) => {
+                if body.len() + bytes.len() > sse::MAX_STREAM {
+                    self.failed = Some(too_large(sse::TooLarge::Stream));
+                    return Wants::Nothing;
+                }
+                body.extend_from_slice(bytes);
+                return Wants::More;
+            }
+            Body::Events(decoder, frames) => {
+                if let Err(large) = decoder.push(bytes, frames) {
+                    self.failed = Some(too_large(large));
+                }
+            }
+        }
+        self.take_frames(sink);
+        match self.progress {
+            _ if self.failed.is_some() => Wants::Nothing,
+            Progress::Open => Wants::More,
+            Progress::Finished => Wants::Counts,
+            Progress::Closed => Wants::End,
+        }
+    }
+
+    fn take_frames(&mut self, sink: &mut dyn Sink) {
+        let Body::Events(_, frames) = &mut self.body else { return };
+        for frame in std::mem::take(frames) {
+            let Frame::Event(event) = frame else { continue };
+            if self.progress == Progress::Closed {
+                continue;
+            }
+            match self.decoder.event(&event, sink) {
+                Ok(progress) => self.progress = progress,
+                Err(failure) => {
+                    self.failed.get_or_insert(failure);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Ends the response, its last byte having arrived (or, for a complete answer, not been waited for).
+    ///
+    /// # Errors
+    /// Everything but a complete answer.
+    pub fn end(mut self, sink: &mut dyn Sink) -> Result<Reply, Broken> {
+        if self.failed.is_none() {
+            self.drain(sink);
+        }
+        match self.failed.take() {
+            Some(failure) => Err(self.decoder.abort(failure)),
+            None => self.decoder.finish(),
+        }
+    }
+
+    /// Ends the response whose connection broke. An answer that was complete by then stands.
+    ///
+    /// # Errors
+    /// Everything but a complete answer: what the provider itself had said by then, or else `failure`.
+    pub fn broken(mut self, failure: Failure, sink: &mut dyn Sink) -> Result<Reply, Broken> {
+        if matches!(self.body, Body::Events(..)) && self.failed.is_none() {
+            self.drain(sink);
+        }
+        match self.failed.take() {
+            Some(said) if said.class != FailureClass::StreamInterrupted => {
+                Err(self.decoder.abort(said))
+            }
+            None if self.progress != Progress::Open => self.decoder.finish(),
+            _ => Err(self.decoder.abort(failure)),
+        }
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) {
+        match &mut self.body {
+            Body::Failure(body) => {
+                self.failed = Some(classify::response(&self.head, body));
+            }
+            Body::Document(body) => match serde_json::from_slice(body) {
+                Ok(document) => {
+                    if let Err(failure) = self.decoder.whole(&document, sink) {
+                        self.failed = Some(if classify::is_error(&document) {
+                            classify::response(&self.head, body)
+                        } else {
+                            failure
+                        });
+                    }
+                }
+                Err(error) => self.failed = Some(unreadable(&error)),
+            },
+            Body::Events(decoder, frames) => {
+                std::mem::take(decoder).finish(frames);
+                self.take_frames(sink);
+            }
+        }
+    }
+}
+
+fn too_large(large: sse::TooLarge) -> Failure {
+    Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", large.to_string())
+}
+
+/// The failure of a document that cannot be parsed. It may hold half an answer, so it is not quoted.
+fn unreadable(error: &serde_json::Error) -> Failure {
+    let (class, message) = if error.is_eof() {
+        (FailureClass::StreamInterrupted, "the server's JSON answer breaks off")
+    } else {
+        (FailureClass::ServerError, "the server announced JSON and sent something else")
+    };
+    Failure::of_attempt(class, "200 with unreadable JSON", message)
+}

@@ -1,0 +1,259 @@
+//! The only HTTP in the crate: sends what a dialect encoded, hands what comes back to a [`Reader`].
+//!
+//! There is no total timeout here, because an attempt's time belongs to its step: the driver drops the
+//! future, which closes the connection. What is bounded here is what no step should have to know of:
+//! connecting, error bodies, and the tail behind an answer that is complete already.
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, Url};
+use tokio::time::{Sleep, sleep};
+
+use crate::domain::failure::{Failure, FailureClass, Scope};
+
+use super::classify::{Head, brief};
+use super::dialect::Dialect;
+use super::reader::{Reader, Wants};
+use super::secret::Secret;
+use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
+
+/// Longest time for a connection to stand, TLS included.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest time for an error's body after its head.
+const ERROR_BODY: Duration = Duration::from_secs(5);
+/// Longest time for counts behind a complete answer.
+const COUNTS: Duration = Duration::from_secs(2);
+/// Longest time for the response's end behind its last event; without it the connection is not reused.
+const LAST_BYTE: Duration = Duration::from_millis(50);
+/// Idle connections kept for each host.
+const IDLE_PER_HOST: usize = 32;
+
+/// The connection pools of one server process, built when first needed: loading the system's certificates
+/// takes time that a server with simulated providers alone should not pay.
+#[derive(Default)]
+pub struct Clients {
+    direct: Option<Client>,
+    proxied: Option<Client>,
+}
+
+impl Clients {
+    /// The client for `url`. Proxies named in the environment (`HTTPS_PROXY`, `NO_PROXY`, ...) are used,
+    /// except for this machine itself.
+    ///
+    /// # Errors
+    /// The system's TLS set-up cannot be used; in words.
+    pub fn client_for(&mut self, url: &Url) -> Result<Client, String> {
+        let direct = is_loopback(url);
+        let slot = if direct { &mut self.direct } else { &mut self.proxied };
+        if let Some(client) = slot {
+            return Ok(client.clone());
+        }
+        let client = build(direct)?;
+        Ok(slot.insert(client).clone())
+    }
+}
+
+fn build(direct: bool) -> Result<Client, String> {
+    // Fails where a provider is installed already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_max_idle_per_host(IDLE_PER_HOST);
+    let builder = if direct { builder.no_proxy() } else { builder };
+    builder.build().map_err(|error| format!("the HTTP client cannot be set up: {}", cause(&error)))
+}
+
+/// Whether `url` names this machine.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    match address {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// A URL as people may see it: without user, password, query and fragment.
+#[must_use]
+pub fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let path = url.path().trim_end_matches('/');
+    format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
+}
+
+/// A provider reached over HTTP.
+pub struct HttpProvider {
+    dialect: Box<dyn Dialect>,
+    base: Url,
+    client: Client,
+    headers: HeaderMap,
+    secrets: Vec<Secret>,
+}
+
+impl HttpProvider {
+    /// A provider at `base`. `headers` are sent with every request and prevail over the dialect's own;
+    /// `secrets` are struck out of every message.
+    #[must_use]
+    pub fn new(
+        dialect: Box<dyn Dialect>,
+        base: Url,
+        client: Client,
+        headers: HeaderMap,
+        secrets: Vec<Secret>,
+    ) -> Self {
+        Self { dialect, base, client, headers, secrets }
+    }
+
+    async fn send(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
+        let request = self.dialect.encode(exchange);
+        let decoder = self.dialect.decoder(exchange);
+        let mut url = self.base.clone();
+        let path = format!("{}{}", url.path().trim_end_matches('/'), request.path);
+        url.set_path(&path);
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        for (name, value) in request.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        headers.extend(self.headers.clone());
+        let body = request.body.to_string();
+        let sent = self.client.post(url).headers(headers).body(body).send().await;
+        match sent {
+            Ok(response) => {
+                let reader = Reader::new(head(&response), decoder);
+                self.receive(response, reader, sink).await
+            }
+            Err(error) => Err(decoder.abort(self.unreached(&error))),
+        }
+    }
+
+    async fn receive(
+        &self,
+        mut response: Response,
+        mut reader: Reader,
+        sink: &mut dyn Sink,
+    ) -> Result<Reply, Broken> {
+        let mut phase = Wants::More;
+        let mut patience: Option<Pin<Box<Sleep>>> =
+            reader.is_failure().then(|| Box::pin(sleep(ERROR_BODY)));
+        loop {
+            let chunk = tokio::select! {
+                biased;
+                chunk = response.chunk() => chunk,
+                () = elapsed(patience.as_mut()) => return reader.end(sink),
+            };
+            let wants = match chunk {
+                Ok(Some(bytes)) => reader.push(&bytes, sink),
+                Ok(None) => return reader.end(sink),
+                Err(error) => return reader.broken(self.interrupted(&error), sink),
+            };
+            if wants == Wants::Nothing {
+                return reader.end(sink);
+            }
+            if wants != phase {
+                phase = wants;
+                patience = match wants {
+                    Wants::Counts => Some(Box::pin(sleep(COUNTS))),
+                    Wants::End => Some(Box::pin(sleep(LAST_BYTE))),
+                    Wants::More | Wants::Nothing => None,
+                };
+            }
+        }
+    }
+
+    /// No response came.
+    fn unreached(&self, error: &reqwest::Error) -> Failure {
+        let place = shown(&self.base);
+        let why = cause(error);
+        let (class, scope, evidence, message) = if error.is_timeout() {
+            let message = format!("cannot reach {place}: no connection within 10 s");
+            (FailureClass::Timeout, Scope::Provider, "connect timeout", message)
+        } else if error.is_connect() {
+            let ask = if is_loopback(&self.base) {
+                "is the server running"
+            } else {
+                "check `base_url` and the network"
+            };
+            let message = format!("cannot reach {place}: {why}; {ask}");
+            let message = if is_loopback(&self.base) { message + "?" } else { message };
+            (FailureClass::ServerError, Scope::Provider, "no connection", message)
+        } else if error.is_builder() {
+            let message = format!("the request to {place} cannot be built: {why}");
+            (FailureClass::BadRequest, Scope::Provider, "unbuildable request", message)
+        } else {
+            let message = format!("{place} closed the connection without an answer: {why}");
+            (FailureClass::StreamInterrupted, Scope::Attempt, "connection lost", message)
+        };
+        Failure { scope, ..Failure::of_attempt(class, evidence, message) }
+    }
+
+    /// The response broke off.
+    fn interrupted(&self, error: &reqwest::Error) -> Failure {
+        let message = format!("the connection to {} broke: {}", shown(&self.base), cause(error));
+        Failure::of_attempt(
+            FailureClass::StreamInterrupted,
+            "connection lost in mid-stream",
+            message,
+        )
+    }
+
+    fn struck(&self, mut broken: Broken) -> Broken {
+        for secret in &self.secrets {
+            broken.failure.message = broken.failure.message.replace(secret.reveal(), "…");
+        }
+        broken.failure.message = brief(&broken.failure.message);
+        broken
+    }
+}
+
+impl Provider for HttpProvider {
+    fn exchange<'a>(
+        &'a self,
+        exchange: &'a Exchange,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Broken>> {
+        Box::pin(
+            async move { self.send(exchange, sink).await.map_err(|broken| self.struck(broken)) },
+        )
+    }
+}
+
+async fn elapsed(patience: Option<&mut Pin<Box<Sleep>>>) {
+    match patience {
+        Some(sleep) => sleep.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn head(response: &Response) -> Head {
+    let headers = response
+        .headers()
+        .iter()
+        .map(|(name, value)| {
+            (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
+        .collect();
+    Head { status: response.status().as_u16(), headers }
+}
+
+/// The innermost reason of an error, without the URL that outer ones carry.
+fn cause(error: &reqwest::Error) -> String {
+    let mut inner: Option<&dyn Error> = error.source();
+    let mut words = None;
+    for _ in 0..16 {
+        let Some(error) = inner else { break };
+        words = Some(brief(&error.to_string()));
+        inner = error.source();
+    }
+    words.unwrap_or_else(|| "the connection failed".to_owned())
+}

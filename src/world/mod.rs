@@ -1,0 +1,246 @@
+//! The same runs in virtual time: no tokio, no clock, no waiting.
+//!
+//! A [`World`] holds any number of runs and one queue of what happens next. It asks the simulator what each
+//! attempt will do, feeds the runs in order of time, and is done when they all have ended. Everything that
+//! decides is the code that runs live; only the passing of time is played.
+
+mod gate;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::time::Duration;
+
+use gate::{Gates, Ticket};
+
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::AttemptId;
+use crate::domain::provider::Limits;
+use crate::domain::time::Timestamp;
+use crate::provider::simulated::{Script, Simulation, Update};
+use crate::provider::{Broken, Reply};
+use crate::run::{Effect, Launch, Run};
+
+/// A run's place in its world, in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Guest(usize);
+
+/// What happens next, ordered by time and then by when it was foreseen.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Timestamp,
+    order: u64,
+    what: What,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Arrive(Guest),
+    Wake(Guest),
+    Update(Guest, AttemptId, usize),
+    /// A provider's minute opens.
+    Open(String),
+}
+
+struct Lodger {
+    run: Run,
+    arrived: Timestamp,
+    wake: Option<Timestamp>,
+    playing: BTreeMap<AttemptId, Playing>,
+    ended: Option<Timestamp>,
+}
+
+/// An attempt that has been sent.
+struct Playing {
+    provider: String,
+    script: Script,
+    tokens: u64,
+    seen: usize,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The run.
+    pub run: Run,
+    /// When it ended, counted from its arrival.
+    pub at: Timestamp,
+}
+
+/// Runs in virtual time. See the module.
+#[derive(Default)]
+pub struct World {
+    simulations: BTreeMap<String, Simulation>,
+    gates: Gates,
+    lodgers: Vec<Lodger>,
+    waiting: BTreeMap<Ticket, (Guest, Launch)>,
+    queue: BinaryHeap<Reverse<Due>>,
+    foreseen: u64,
+}
+
+impl World {
+    /// Adds a simulated provider under its name.
+    pub fn add(&mut self, name: &str, simulation: Simulation, limits: Limits) {
+        self.simulations.insert(name.to_owned(), simulation);
+        self.gates.add(name, limits);
+    }
+
+    /// A run that arrives at `at` of the world's time.
+    pub fn arrive(&mut self, run: Run, at: Timestamp) {
+        let guest = Guest(self.lodgers.len());
+        let playing = BTreeMap::new();
+        self.lodgers.push(Lodger { run, arrived: at, wake: None, playing, ended: None });
+        self.foresee(at, What::Arrive(guest));
+    }
+
+    /// Plays until every run has ended, and returns them in order of arrival.
+    #[must_use]
+    pub fn play(mut self) -> Vec<Ended> {
+        while let Some(Reverse(due)) = self.queue.pop() {
+            let now = due.at;
+            match due.what {
+                What::Arrive(guest) => self.feed(guest, now, |run, at| run.start(Vec::new(), at)),
+                What::Wake(guest) => {
+                    if self.lodgers[guest.0].wake == Some(now) {
+                        self.lodgers[guest.0].wake = None;
+                        self.feed(guest, now, Run::wake);
+                    }
+                }
+                What::Update(guest, attempt, index) => self.update(guest, attempt, index, now),
+                What::Open(provider) => self.admit(&provider, now),
+            }
+        }
+        let ended = |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
+        self.lodgers.into_iter().map(ended).collect()
+    }
+
+    fn foresee(&mut self, at: Timestamp, what: What) {
+        self.foreseen += 1;
+        self.queue.push(Reverse(Due { at, order: self.foreseen, what }));
+    }
+
+    fn feed(
+        &mut self,
+        guest: Guest,
+        now: Timestamp,
+        event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>,
+    ) {
+        let lodger = &mut self.lodgers[guest.0];
+        let local = Timestamp::after_start(now.since(lodger.arrived));
+        for effect in event(&mut lodger.run, local) {
+            match effect {
+                Effect::Launch(launch) => self.launch(guest, launch, now),
+                Effect::Cancel(attempt) => self.forget(guest, attempt, now),
+                Effect::Finish => self.lodgers[guest.0].ended = Some(local),
+            }
+        }
+        let lodger = &mut self.lodgers[guest.0];
+        let wake = lodger.run.next_wakeup().map(|at| lodger.arrived + at.since_start());
+        if let Some(at) = wake.filter(|at| lodger.wake != Some(*at)) {
+            lodger.wake = Some(at.max(now));
+            self.foresee(at.max(now), What::Wake(guest));
+        }
+    }
+
+    fn launch(&mut self, guest: Guest, launch: Launch, now: Timestamp) {
+        if !self.simulations.contains_key(&launch.provider) {
+            let message = format!("provider '{}' is not simulated here", launch.provider);
+            let failure =
+                Failure::of_attempt(FailureClass::ModelNotFound, "no such provider", message);
+            let broken = Broken { failure, partial: String::new(), usage: None };
+            let attempt = launch.attempt;
+            self.feed(guest, now, |run, at| run.replied(attempt, Err(broken), at));
+            return;
+        }
+        let provider = launch.provider.clone();
+        let tokens = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
+        let ticket = self.gates.queue(&provider, tokens);
+        self.waiting.insert(ticket, (guest, launch));
+        self.admit(&provider, now);
+    }
+
+    /// Sends what a provider's gate lets through, first come first served.
+    fn admit(&mut self, provider: &str, now: Timestamp) {
+        while let Some(ticket) = self.gates.pass(provider, now.since_start()) {
+            let Some((guest, launch)) = self.waiting.remove(&ticket) else {
+                self.gates.leave(provider);
+                continue;
+            };
+            self.send(guest, launch, now);
+        }
+        if let Some(at) = self.gates.opens_at(provider) {
+            self.foresee(Timestamp::after_start(at), What::Open(provider.to_owned()));
+        }
+    }
+
+    fn send(&mut self, guest: Guest, launch: Launch, now: Timestamp) {
+        let Launch { attempt, provider, exchange, .. } = launch;
+        let Some(simulation) = self.simulations.get(&provider) else { return };
+        let script = simulation.plan_exchange(&exchange);
+        let first = script.updates.first().map(|(at, _)| now + *at);
+        let playing = Playing { provider, script, tokens: 0, seen: 0 };
+        self.lodgers[guest.0].playing.insert(attempt, playing);
+        if let Some(at) = first {
+            self.foresee(at, What::Update(guest, attempt, 0));
+        }
+        self.feed(guest, now, |run, at| run.sent(attempt, at));
+    }
+
+    fn update(&mut self, guest: Guest, attempt: AttemptId, index: usize, now: Timestamp) {
+        let Some(playing) = self.lodgers[guest.0].playing.get_mut(&attempt) else { return };
+        let Some((at, update)) = playing.script.updates.get(index).cloned() else { return };
+        if let Some((next, _)) = playing.script.updates.get(index + 1) {
+            let next = now + next.saturating_sub(at);
+            self.foresee(next, What::Update(guest, attempt, index + 1));
+        }
+        let Some(playing) = self.lodgers[guest.0].playing.get_mut(&attempt) else { return };
+        match update {
+            Update::FirstToken => self.feed(guest, now, |run, at| run.emitted(attempt, 1, "", at)),
+            Update::Piece { from, to, tokens } => {
+                playing.tokens += tokens;
+                playing.seen = to;
+                let (text, tokens) = (playing.script.text[from..to].to_owned(), playing.tokens);
+                self.feed(guest, now, |run, at| run.emitted(attempt, tokens, &text, at));
+            }
+            Update::End(usage) => {
+                let reply = Reply { text: playing.script.text.clone(), usage };
+                self.conclude(guest, attempt, Ok(reply), now);
+            }
+            Update::Fail(failure, usage) => {
+                let partial = playing.script.text[..playing.seen].to_owned();
+                self.conclude(guest, attempt, Err(Broken { failure, partial, usage }), now);
+            }
+            Update::Stall => {}
+        }
+    }
+
+    fn conclude(
+        &mut self,
+        guest: Guest,
+        attempt: AttemptId,
+        reply: Result<Reply, Broken>,
+        now: Timestamp,
+    ) {
+        self.forget(guest, attempt, now);
+        self.feed(guest, now, |run, at| run.replied(attempt, reply, at));
+    }
+
+    /// An attempt has ended or was cancelled: its slot is given to the next in line.
+    fn forget(&mut self, guest: Guest, attempt: AttemptId, now: Timestamp) {
+        self.waiting.retain(|_, (g, launch)| (*g, launch.attempt) != (guest, attempt));
+        if let Some(playing) = self.lodgers[guest.0].playing.remove(&attempt) {
+            self.gates.leave(&playing.provider);
+            self.admit(&playing.provider, now);
+        }
+    }
+}
+
+/// Plays one run from its arrival to its end.
+#[must_use]
+pub fn play_one(mut world: World, run: Run) -> Option<Ended> {
+    world.arrive(run, Timestamp::ZERO);
+    world.play().pop()
+}
+
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! A hand-written HTTP/1.1 server on this machine for tests: it plays one script a request, in order, and
+//! can be asked how many connections were made and when a peer has closed one. No test needs to sleep.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken fixture fails its test")]
+#![allow(dead_code, reason = "each test binary uses its own part of this")]
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+
+/// What the server does next within one response.
+pub enum Step {
+    /// Sends bytes.
+    Send(Vec<u8>),
+    /// Waits for the gate to be opened with `notify_one`.
+    Gate(Arc<Notify>),
+    /// Waits until the peer closes, which [`Loopback::peer_closed`] then reports.
+    Hold,
+    /// Closes the connection in good order.
+    Close,
+}
+
+/// One response.
+pub type Script = Vec<Step>;
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Request line and headers.
+    pub head: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// The body as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).expect("requests are JSON")
+    }
+
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.head.lines().skip(1).find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        })
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    scripts: Mutex<VecDeque<Script>>,
+    requests: Mutex<Vec<Request>>,
+    connections: AtomicUsize,
+}
+
+/// The server. Dropping it closes everything.
+pub struct Loopback {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    arrived: Arc<Semaphore>,
+    closed: Arc<Semaphore>,
+    _tasks: JoinSet<()>,
+}
+
+impl Loopback {
+    /// Starts on a free port with these scripts; a request beyond them is answered with 500.
+    pub async fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
+        let address = listener.local_addr().expect("bound");
+        let seen = Arc::new(Seen::default());
+        seen.scripts.lock().unwrap().extend(scripts);
+        let (arrived, closed) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let mut tasks = JoinSet::new();
+        let (s, a, c) = (seen.clone(), arrived.clone(), closed.clone());
+        tasks.spawn(async move {
+            let mut peers = JoinSet::new();
+            while let Ok((socket, _)) = listener.accept().await {
+                s.connections.fetch_add(1, Ordering::SeqCst);
+                peers.spawn(serve(socket, s.clone(), a.clone(), c.clone()));
+            }
+        });
+        Self { address, seen, arrived, closed, _tasks: tasks }
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Connections accepted so far.
+    pub fn connections(&self) -> usize {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+
+    /// Requests read so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.seen.requests.lock().unwrap().clone()
+    }
+
+    /// Waits for a further request to have been read whole.
+    pub async fn request_arrived(&self) {
+        self.arrived.acquire().await.expect("never closed").forget();
+    }
+
+    /// Waits for a peer to close a connection that a script holds.
+    pub async fn peer_closed(&self) {
+        self.closed.acquire().await.expect("never closed").forget();
+    }
+}
+
+async fn serve(
+    mut socket: TcpStream,
+    seen: Arc<Seen>,
+    arrived: Arc<Semaphore>,
+    closed: Arc<Semaphore>,
+) {
+    while let Some(request) = read_request(&mut socket).await {
+        seen.requests.lock().unwrap().push(request);
+        let script = seen.scripts.lock().unwrap().pop_front();
+        arrived.add_permits(1);
+        let script = script.unwrap_or_else(|| plain("500 No Script", "text/plain", "no script"));
+        for step in script {
+            match step {
+                Step::Send(bytes) => {
+                    if socket.write_all(&bytes).await.is_err() {
+                        closed.add_permits(1);
+                        return;
+                    }
+                }
+                Step::Gate(gate) => gate.notified().await,
+                Step::Hold => {
+                    let mut rest = [0; 256];
+                    while matches!(socket.read(&mut rest).await, Ok(1..)) {}
+                    closed.add_permits(1);
+                    return;
+                }
+                Step::Close => return,
+            }
+        }
+    }
+}
+
+async fn read_request(socket: &mut TcpStream) -> Option<Request> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let request = Request { head, body: bytes[end + 4..].to_vec() };
+            let length = request.header("content-length").map_or(0, |l| l.parse().unwrap());
+            if request.body.len() >= length {
+                return Some(request);
+            }
+        }
+        match socket.read(&mut chunk).await {
+            Ok(read @ 1..) => bytes.extend_from_slice(&chunk[..read]),
+            _ => return None,
+        }
+    }
+}
+
+/// A whole response with its length, after which the connection stays open.
+pub fn plain(status: &str, content_type: &str, body: &str) -> Script {
+    with_headers(status, &[("content-type", content_type)], body)
+}
+
+/// A whole response with these headers and its length.
+pub fn with_headers(status: &str, headers: &[(&str, &str)], body: &str) -> Script {
+    let lines: Vec<String> = headers.iter().map(|(n, v)| format!("{n}: {v}\r\n")).collect();
+    let lines = lines.concat();
+    let length = body.len();
+    vec![Step::Send(
+        format!("HTTP/1.1 {status}\r\n{lines}content-length: {length}\r\n\r\n{body}").into_bytes(),
+    )]
+}
+
+/// The head of a chunked event stream.
+pub fn stream_head() -> Step {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    Step::Send(head.as_bytes().to_vec())
+}
+
+/// One chunk of a stream.
+pub fn chunk(text: &str) -> Step {
+    Step::Send(format!("{:x}\r\n{text}\r\n", text.len()).into_bytes())
+}
+
+/// The end of a chunked stream, in good order.
+pub fn last_chunk() -> Step {
+    Step::Send(b"0\r\n\r\n".to_vec())
+}
+
+/// A whole event stream, one chunk a piece.
+pub fn stream(pieces: &[&str]) -> Script {
+    let chunks = pieces.iter().map(|piece| chunk(piece));
+    [stream_head()].into_iter().chain(chunks).chain([last_chunk()]).collect()
+}
