@@ -108,7 +108,7 @@ pub fn is_error(value: &Value) -> bool {
         _ => value,
     };
     let kind = |key: &str| value.get(key).and_then(Value::as_str) == Some("error");
-    value.get("error").is_some_and(|e| !e.is_null()) || kind("type") || kind("object")
+    value.get("error").is_some_and(|e| !e.is_null() && e != "") || kind("type") || kind("object")
 }
 
 /// The failure of a JSON document that is neither a reply nor an error as such.

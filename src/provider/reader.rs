@@ -22,8 +22,6 @@ pub struct Reader {
     decoder: Box<dyn Decoder>,
     body: Body,
     failed: Option<Failure>,
-    /// No content type was given and nothing has arrived that tells.
-    unnamed: bool,
     progress: Progress,
 }
 
@@ -31,6 +29,8 @@ enum Body {
     Events(sse::Decoder, Vec<Frame>),
     Document(Vec<u8>),
     Failure(Vec<u8>),
+    /// Its type says too little, and too little has arrived to tell.
+    Unnamed(Vec<u8>),
 }
 
 /// Whether more of the response is wanted.
@@ -55,13 +55,14 @@ impl Reader {
             Body::Failure(Vec::new())
         } else if kind == "application/json" || kind.ends_with("+json") {
             Body::Document(Vec::new())
-        } else if kind.is_empty() || kind == "text/event-stream" {
+        } else if kind == "text/event-stream" {
             Body::Events(sse::Decoder::default(), Vec::new())
+        } else if matches!(kind.as_str(), "" | "text/plain" | "application/octet-stream") {
+            Body::Unnamed(Vec::new())
         } else {
             Body::Failure(Vec::new())
         };
-        let unnamed = kind.is_empty() && matches!(body, Body::Events(..));
-        Self { head, decoder, body, failed: None, unnamed, progress: Progress::Open }
+        Self { head, decoder, body, failed: None, progress: Progress::Open }
     }
 
     /// Whether what is read is an error's body, which need not be waited for.
@@ -72,11 +73,17 @@ impl Reader {
 
     /// Takes the next bytes of the body and says whether more are wanted.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Wants {
-        if self.unnamed && !bytes.trim_ascii_start().is_empty() {
-            self.unnamed = false;
-            if matches!(bytes.trim_ascii_start()[0], b'{' | b'[') {
-                self.body = Body::Document(Vec::new());
+        if let Body::Unnamed(start) = &mut self.body {
+            start.extend_from_slice(bytes);
+            let start = std::mem::take(start);
+            match sniff(&start) {
+                Some(body) => self.body = body,
+                None => {
+                    self.body = Body::Unnamed(start);
+                    return Wants::More;
+                }
             }
+            return self.push(&start, sink);
         }
         match &mut self.body {
             Body::Failure(body) => {
@@ -92,6 +99,7 @@ impl Reader {
                 body.extend_from_slice(bytes);
                 return Wants::More;
             }
+            Body::Unnamed(_) => return Wants::More,
             Body::Events(decoder, frames) => {
                 if let Err(large) = decoder.push(bytes, frames) {
                     self.failed = Some(too_large(large));
@@ -116,6 +124,10 @@ impl Reader {
             }
             match self.decoder.event(&event, sink) {
                 Ok(progress) => self.progress = progress,
+                // Half a frame behind a complete answer takes nothing from it.
+                Err(failure)
+                    if self.progress == Progress::Finished
+                        && failure.class == FailureClass::StreamInterrupted => {}
                 Err(failure) => {
                     self.failed.get_or_insert(failure);
                     return;
@@ -157,7 +169,7 @@ impl Reader {
 
     fn drain(&mut self, sink: &mut dyn Sink) {
         match &mut self.body {
-            Body::Failure(body) => {
+            Body::Failure(body) | Body::Unnamed(body) => {
                 self.failed = Some(classify::response(&self.head, body));
             }
             Body::Document(body) => match serde_json::from_slice(body) {
@@ -192,4 +204,17 @@ fn unreadable(error: &serde_json::Error) -> Failure {
         (FailureClass::ServerError, "the server announced JSON and sent something else")
     };
     Failure::of_attempt(class, "200 with unreadable JSON", message)
+}
+
+/// What a body without a telling type is, by its first bytes; `None` while they are too few.
+fn sniff(start: &[u8]) -> Option<Body> {
+    const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"error:", b"retry:"];
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+    let events = start.first() == Some(&b':') || FIELDS.iter().any(|f| start.starts_with(f));
+    match start.first() {
+        Some(b'{' | b'[') => Some(Body::Document(Vec::new())),
+        _ if events => Some(Body::Events(sse::Decoder::default(), Vec::new())),
+        _ if start.len() < 6 => None,
+        _ => Some(Body::Failure(Vec::new())),
+    }
 }

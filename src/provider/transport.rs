@@ -175,9 +175,12 @@ impl HttpProvider {
     fn unreached(&self, error: &reqwest::Error) -> Failure {
         let place = shown(&self.base);
         let why = cause(error);
-        let (class, scope, evidence, message) = if error.is_timeout() {
+        let (class, scope, evidence, message) = if error.is_timeout() && error.is_connect() {
             let message = format!("cannot reach {place}: no connection within 10 s");
             (FailureClass::Timeout, Scope::Provider, "connect timeout", message)
+        } else if error.is_timeout() {
+            let message = format!("the connection to {place} timed out without an answer");
+            (FailureClass::Timeout, Scope::Path, "connection timeout", message)
         } else if error.is_connect() {
             let ask = if is_loopback(&self.base) {
                 "is the server running"
@@ -208,7 +211,8 @@ impl HttpProvider {
     }
 
     fn struck(&self, mut broken: Broken) -> Broken {
-        for secret in &self.secrets {
+        // A shorter secret is no key, and striking it would garble the words around it.
+        for secret in self.secrets.iter().filter(|secret| secret.reveal().len() >= 6) {
             broken.failure.message = broken.failure.message.replace(secret.reveal(), "…");
         }
         broken.failure.message = brief(&broken.failure.message);

@@ -102,11 +102,10 @@ impl Decoder for MessageDecoder {
         if let Some(failure) = classify::in_unknown(&event.unknown) {
             return Err(failure);
         }
-        if event.data.trim().is_empty() {
-            return Ok(Progress::Open);
-        }
-        let data: Value =
-            serde_json::from_str(&event.data).map_err(|_| classify::unreadable_event())?;
+        let data = match event.data.trim() {
+            "" => Value::Null,
+            data => serde_json::from_str(data).map_err(|_| classify::unreadable_event())?,
+        };
         let kind = data.get("type").and_then(Value::as_str).or(event.name.as_deref());
         let index = data.get("index").and_then(Value::as_u64).unwrap_or_default();
         match kind.unwrap_or_default() {

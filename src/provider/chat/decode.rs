@@ -37,6 +37,9 @@ impl ChatDecoder {
             .flatten()
             .find(|choice| choice.get("index").and_then(Value::as_u64).unwrap_or_default() == 0);
         if let Some(choice) = first {
+            if let Some(error) = choice.get("error").filter(|e| !e.is_null()) {
+                return Err(classify::in_stream(&serde_json::json!({"error": error})));
+            }
             for part in ["delta", "message"] {
                 if let Some(part) = choice.get(part) {
                     self.part(part, sink);

@@ -269,6 +269,14 @@ fn every_end_has_its_class_and_keeps_the_text() {
 }
 
 #[test]
+fn an_error_inside_a_choice_or_a_vendors_corner_is_found() {
+    let inside = json!({"choices": [{"index": 0, "finish_reason": "error", "error": {"code": 429, "message": "slow"}}]});
+    assert_eq!(failed(&[inside]).class, FailureClass::RateLimited);
+    let corner = json!({"choices": [], "x_groq": {"error": "over capacity"}});
+    assert_eq!(failed(&[corner]).class, FailureClass::ServerError);
+}
+
+#[test]
 fn done_alone_completes_an_answer_and_only_with_words() {
     let done = Event { data: "[DONE]".to_owned(), ..Event::default() };
     let mut heard = Heard::default();

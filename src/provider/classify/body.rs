@@ -26,6 +26,8 @@ pub(super) struct Said {
     pub asked_to_wait: bool,
     /// Whether the body is JSON that reads as an error.
     pub shaped: bool,
+    /// Whether the body names a parameter (`param`), other than the model.
+    pub names_parameter: bool,
     /// A status inside the body.
     code: Option<u16>,
     /// The status of a model behind the provider.
@@ -98,6 +100,8 @@ impl Said {
                 self.code(value);
             }
         }
+        let parameter = object.get("param").and_then(Value::as_str);
+        self.names_parameter |= parameter.is_some_and(|name| !matches!(name, "" | "model"));
         if let Some(status) = object.get("originalStatusCode").and_then(Value::as_u64) {
             self.original = u16::try_from(status).ok();
         }
@@ -138,17 +142,32 @@ pub(super) fn unwrap(head: &Head, body: &[u8]) -> Said {
         said.codes.push(kind.split(':').next().unwrap_or_default().to_lowercase());
     }
     let text = String::from_utf8_lossy(body);
+    let text = framed(&text).unwrap_or_else(|| text.into_owned());
     match serde_json::from_str::<Value>(&text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
             said.shaped = true;
             said.walk(&value, MAX_DEPTH);
         }
         Ok(Value::String(words)) => said.say(&words),
-        _ => said.say(title(&text).unwrap_or(&text)),
+        _ => match title(&text) {
+            Some(title) => said.say(title),
+            // What came with a 2xx may be the model's answer, which is nobody's business here.
+            None if (200..300).contains(&head.status) => {}
+            None => said.say(&text),
+        },
     }
     said.hints.text.clone_from(&said.text);
     said.status = effective(&said);
     said
+}
+
+/// The data of an error that is framed as an event although it is the whole body.
+fn framed(text: &str) -> Option<String> {
+    let text = text.trim_start();
+    if !text.starts_with("data:") && !text.starts_with("event:") {
+        return None;
+    }
+    text.lines().find_map(|line| line.strip_prefix("data:")).map(|data| data.trim().to_owned())
 }
 
 /// The title of an HTML page.

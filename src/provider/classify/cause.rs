@@ -120,8 +120,10 @@ fn parameter(said: &Said) -> Option<Found> {
         "does not support thinking",
         "no endpoints found that support",
     ];
-    let hit = faulted(said) && (said.has_code(CODES) || said.has_text(WORDS).is_some());
-    hit.then(|| found(FailureClass::UnsupportedParameter, Scope::Path, "parameter refused"))
+    let named = said.names_parameter && said.has_text(&["not support", "unsupported"]).is_some();
+    let hit = said.has_code(CODES) || said.has_text(WORDS).is_some() || named;
+    (hit && faulted(said))
+        .then(|| found(FailureClass::UnsupportedParameter, Scope::Path, "parameter refused"))
 }
 
 fn throttle(said: &Said) -> Option<Found> {
@@ -257,7 +259,7 @@ fn by_status(said: &Said) -> Found {
     match said.status {
         401 => found(FailureClass::Auth, Scope::Provider, "status"),
         403 => found(FailureClass::Permission, Scope::Path, "status"),
-        404 => found(FailureClass::BadRequest, Scope::Provider, "nothing served there"),
+        404 => found(FailureClass::BadRequest, Scope::Path, "nothing served there"),
         408 | 504 | 524 => found(FailureClass::Timeout, Scope::Path, "status"),
         429 if upstream => found(FailureClass::RateLimited, Scope::Path, "upstream throttled"),
         429 => found(FailureClass::RateLimited, Scope::Quota, "status"),

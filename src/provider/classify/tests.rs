@@ -18,7 +18,7 @@ fn a_status_without_words_has_its_default() {
         (401, Auth, Scope::Provider),
         (402, QuotaExhausted, Scope::Provider),
         (403, Permission, Scope::Path),
-        (404, BadRequest, Scope::Provider),
+        (404, BadRequest, Scope::Path),
         (408, Timeout, Scope::Path),
         (413, ContextOverflow, Scope::Path),
         (418, BadRequest, Scope::Path),
@@ -90,6 +90,16 @@ fn an_error_is_found_in_whatever_it_is_wrapped_in() {
             ("HTTP 429: slow down", "429 status inside 200")
         );
     }
+}
+
+#[test]
+fn a_named_parameter_that_is_not_supported_is_known_without_a_code() {
+    let on_param = |param: &str| {
+        on(400, &json!({"error": {"message": "This value is not supported.", "param": param}}))
+            .class
+    };
+    assert_eq!(on_param("response_format"), FailureClass::UnsupportedParameter);
+    assert_eq!(on_param("model"), FailureClass::BadRequest);
 }
 
 #[test]

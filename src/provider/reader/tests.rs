@@ -168,6 +168,32 @@ fn without_a_content_type_the_body_tells() {
 }
 
 #[test]
+fn plain_text_that_is_neither_is_a_failure_that_does_not_quote_it() {
+    let broken = read(&chat(), of_type("text/plain"), &[b"The", b" answer is Paris."]).unwrap_err();
+    assert_eq!(broken.failure.class, FailureClass::ServerError);
+    assert!(
+        broken.failure.message.contains("text/plain") && !broken.failure.message.contains("Paris")
+    );
+    let short = read(&chat(), of_type("text/plain"), &[b"ok"]).unwrap_err();
+    assert_eq!(short.failure.class, FailureClass::ServerError);
+}
+
+#[test]
+fn half_a_frame_behind_a_complete_answer_takes_nothing_from_it() {
+    let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Paris\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"usa";
+    assert_eq!(read(&chat(), of_type("text/event-stream"), &[body]).unwrap().text, "Paris");
+}
+
+#[test]
+fn an_error_status_with_an_event_for_a_body_is_unwrapped() {
+    let head = Head { status: 400, headers: Headers::default() };
+    let body = b"data: {\"error\":{\"message\":\"prompt is too long\"}}\n\ndata: [DONE]\n\n";
+    let broken = read(&chat(), head, &[body]).unwrap_err();
+    assert_eq!(broken.failure.class, FailureClass::ContextOverflow);
+    assert_eq!(broken.failure.message, "HTTP 400: prompt is too long");
+}
+
+#[test]
 fn a_document_that_is_no_reply_is_a_failure_that_says_so() {
     let broken = read(&chat(), of_type("application/json"), &[b"{\"hello\":1}"]).unwrap_err();
     assert!(broken.failure.message.contains("not a chat completion"), "{broken:?}");

@@ -119,6 +119,9 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    // Each case is cut at every byte, which makes up for their number.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn a_stream_reads_the_same_wherever_it_is_cut(stream in pieces()) {
         let whole = decode(&[&stream]);
