@@ -17,6 +17,8 @@ pub mod secret;
 pub mod sse;
 pub mod transport;
 
+pub mod simulated;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

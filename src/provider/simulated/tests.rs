@@ -1,0 +1,78 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::draw::{CLASS_TOKENS, Ending, Key, PROVIDER_OF_PATH, draw};
+use super::regime::Regime;
+use super::*;
+use crate::domain::failure::{FailureClass, Scope};
+use crate::domain::message::{Message, Prompt, Usage};
+use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::provider::Draw;
+use crate::schema::{Schema, extract};
+
+mod answering;
+mod playing;
+mod scripting;
+
+const DOCUMENT: &str = "Reply to this customer, citing the policies by id:\n\n\
+    Ticket T-1042: the kettle that I bought on Monday leaks at the handle. I would like a refund, not \
+    another kettle. This is a billing question too, because I was charged twice.\n\n\
+    Policy KB-7 says that defects are refunded within 30 days. Policy KB-9 says that double charges are \
+    returned within a week.";
+
+fn settings(regime: &str) -> SimulatorSettings {
+    SimulatorSettings { regime: regime.to_owned(), seed: 7 }
+}
+
+fn simulation(regime: &str, recordings: Recordings) -> Simulation {
+    Simulation::new("sim_a", &settings(regime), Arc::new(recordings)).unwrap()
+}
+
+fn triage() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": ["praise", "billing", "other"]},
+            "reply": {"type": "string", "minLength": 10, "maxLength": 120},
+            "sources": {"type": "array", "minItems": 1, "items": {
+                "type": "object", "additionalProperties": false, "required": ["id", "quote"],
+                "properties": {"id": {"type": "string"}, "quote": {"type": "string"}},
+            }},
+        },
+        "required": ["kind", "reply", "sources"],
+        "additionalProperties": false,
+    })
+}
+
+fn exchange(schema: Option<Value>) -> Exchange {
+    Exchange {
+        prompt: Prompt { system: None, messages: vec![Message::user(DOCUMENT)] },
+        schema: schema.map(Arc::new),
+        max_tokens: 500,
+        temperature: None,
+        effort: None,
+        profile: Arc::new(ModelProfile {
+            id: "flagship".to_owned(),
+            context: None,
+            max_output: None,
+            structured: Structured::Schema,
+            system: SystemPrompt::Native,
+            token_field: TokenField::MaxTokens,
+            temperature: true,
+            price: None,
+            trust: 0.9,
+        }),
+        draw: Draw {
+            run: 1,
+            workflow: "support_triage".to_owned(),
+            step_name: "reply".to_owned(),
+            ..Draw::default()
+        },
+    }
+}
+
+fn recorded(json: &Value) -> Recordings {
+    Recordings::parse(&json.to_string()).unwrap()
+}
