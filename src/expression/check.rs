@@ -4,7 +4,7 @@
 //! ways to look at a part. *Leniently*, at the left of `??` and beside `== null`: what can be missing makes the
 //! type nullable. *Strictly*, everywhere else: it is a finding. `a != null and …` proves `a` for what follows, and
 //! `a == null or …` likewise.
-use crate::domain::finding::{Code, Finding, did_you_mean};
+use crate::domain::finding::{Code, Finding};
 use crate::domain::shape::{ListRange, Presence, Range, Scope, Shape};
 
 use super::Mention;
@@ -55,7 +55,7 @@ impl<'a> Checker<'a> {
                 let result = if shape == Shape::Any { shape } else { plain_number(&shape) };
                 if null { nullable(result) } else { result }
             }
-            Kind::Not(inner) => self.boolean("not", inner, lenient),
+            Kind::Not(inner) => self.boolean("`not`", inner, lenient),
             Kind::Binary(operator, left, right) => {
                 self.binary(*operator, node, left, right, lenient)
             }
@@ -166,7 +166,12 @@ impl<'a> Checker<'a> {
             Some(_) if lenient => nullable(shape),
             Some((_, missing)) => {
                 let text = self.text(node);
-                let help = format!("write `{text} ?? {}`", empty_value(&shape));
+                let help = match &shape {
+                    Shape::Object(_) => {
+                        format!("test it: `{text} != null and …`, or pass it on: `{text} ?? null`")
+                    }
+                    other => format!("write `{text} ?? {}`", empty_value(other)),
+                };
                 let range = node.range.clone();
                 self.findings.push(reference::unguarded(text, missing.why(), range, help));
                 shape
@@ -251,10 +256,11 @@ impl<'a> Checker<'a> {
             | Operator::GreaterOrEqual => self.order(operator, node, left, right, lenient),
             Operator::In | Operator::NotIn => self.member(node, left, right, lenient),
             Operator::And | Operator::Or => {
-                let a = self.boolean(operator.as_str(), left, lenient);
+                let name = format!("`{}`", operator.as_str());
+                let a = self.boolean(&name, left, lenient);
                 let before = self.proofs.len();
                 facts(left, operator == Operator::And, &mut self.proofs);
-                let b = self.boolean(operator.as_str(), right, lenient);
+                let b = self.boolean(&name, right, lenient);
                 self.proofs.truncate(before);
                 unify::union(&a, &b).unwrap_or(Shape::Any)
             }
@@ -299,20 +305,8 @@ impl<'a> Checker<'a> {
     }
 
     fn incomparable(&mut self, node: &Node, a: &Shape, b: &Shape) {
-        let (a, b) = (strip(a.clone()).0, strip(b.clone()).0);
-        let a_is_word = matches!(&a, Shape::Enum(words) if words.len() == 1);
-        if let (Shape::Enum(words), Shape::Enum(word)) = if a_is_word { (&b, &a) } else { (&a, &b) }
-            && let [word] = word.as_slice()
-        {
-            let help = did_you_mean(word, words.iter().map(String::as_str))
-                .map(|close| format!("did you mean '{close}'?"));
-            let message = format!("'{word}' is none of {}", words.join(" | "));
-            self.add(code::INCOMPARABLE, node, message, help);
-            return;
-        }
-        let message = format!("{} and {} are never equal", describe(&a), describe(&b));
-        let help = "nothing is coerced: compare values of one type";
-        self.add(code::INCOMPARABLE, node, message, Some(help.to_owned()));
+        let (message, help) = unify::incomparable(a, b);
+        self.add(code::INCOMPARABLE, node, message, help);
     }
 
     fn order(

@@ -27,7 +27,7 @@ pub mod reference;
 pub mod unify;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// A parsed expression.
 #[derive(Clone, Debug)]

@@ -383,7 +383,12 @@ impl Parser {
                 return Ok((items, end, below));
             }
             if !items.is_empty() {
-                self.expect(",", "separate values with commas, and close the bracket")?;
+                let (range, found) = (self.range(), self.found());
+                if !self.skip(",") {
+                    let message = format!("expected `,` or `{close}`, found {found}");
+                    let help = "separate values with commas, and close the bracket";
+                    return Err(syntax(range, message, Some(help)));
+                }
             }
             items.push(self.or()?);
         }

@@ -8,6 +8,7 @@ use super::*;
 use crate::domain::shape::{Field, ListRange, Object, Presence, TextRange};
 
 mod laws;
+pub(crate) mod values;
 
 /// A scope with one of everything, over a plan, a fan-out, optional and nullable parts.
 fn scope() -> Scope {
@@ -193,5 +194,107 @@ fn every_function_has_its_own_row() {
     for entry in &TABLE {
         assert_eq!(entry.function.entry().name, entry.name);
         assert!(entry.signature.starts_with(entry.name));
+    }
+}
+
+#[test]
+fn print_bad() {
+    for source in [
+        "plam.count",
+        "plan.qestions.text",
+        "plan.questions.txt",
+        "plan.count.x",
+        "gaps.follow_ups",
+        "gaps",
+        "gaps.score + 1",
+        "length(gaps.follow_ups)",
+        "input.tone",
+        "plan.note + 1",
+        "length(plan.note)",
+        "gaps != null",
+        "gaps.score == 3",
+        "gaps == null and gaps.score > 1",
+        "gaps != null or gaps.score > 1",
+        "\"1\" + 1",
+        "plan.count + plan.score + plan.ok",
+        "-plan.urgency",
+        "[1] + [2]",
+        "plan.urgency == 'hihg'",
+        "plan.count == '2'",
+        "plan.count < 'a'",
+        "plan.ok < plan.ok",
+        "1 in 'a'",
+        "'a' in input.text",
+        "1 in plan.questions.id",
+        "plan.questions and plan.ok",
+        "not plan.count",
+        "not gaps",
+        "plan.urgency or true",
+        "gaps.follow_ups ?? 0",
+        "[1, 'a']",
+        "null + 1",
+        "1 / index + 1",
+        "min(input.numbers) + 1",
+        "min([]) + 1",
+        "lenght(plan.questions)",
+        "foo(1)",
+        "take(plan.questions)",
+        "length(1, 2)",
+        "take(1, 2)",
+        "split(input.text, input.text)",
+        "join(input.numbers, ',')",
+        "sum(plan.questions.id)",
+        "flatten(input.numbers)",
+        "contains(input.text, 1)",
+        "contains(input.numbers, 'a')",
+        "round('1')",
+        "chunks(input.text, 1.5)",
+        "keys(read)",
+        "all(q for q in plan.questions)",
+        "all(true for q in plan.count)",
+        "all(x.weight > 1 for x in plan.questions)",
+        "all(q.id == x for q in plan.questions)",
+        "all(true)",
+        "all(true for in x)",
+        "all(true for x on x)",
+        "a b",
+        "a[0]",
+        "a.",
+        "a.1",
+        "(a",
+        "a)",
+        "[1, 2",
+        "",
+        "  ",
+        "1 +",
+        "a == ",
+        "a = b",
+        "a && b",
+        "!a",
+        "a || b",
+        "a | upper",
+        "a ? b : c",
+        "x if y else z",
+        "a is none",
+        "{a: 1}",
+        "'abc",
+        "\"a\\q\"",
+        "1abc",
+        "1 < 2 < 3",
+        "a not b",
+        "and",
+        "x %2",
+        "1e999",
+        "\u{fc}ber",
+        "a.b(1)",
+        "\u{20ac}",
+        "for",
+        "a - - b c",
+        "any(any(any(true for a in read) for b in read) for c in read)",
+    ] {
+        println!(
+            "{source}\n{}",
+            std::panic::catch_unwind(|| bad(source)).unwrap_or_else(|_| "NONE".into())
+        );
     }
 }

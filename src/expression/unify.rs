@@ -1,4 +1,5 @@
 //! What two shapes have in common: the shape of `a ?? b`, of a list's items, and whether two can be equal.
+use crate::domain::finding::did_you_mean;
 use crate::domain::shape::{Field, ListRange, Object, Range, Shape, TextRange};
 
 /// The shape without its `| null`, and whether it had one.
@@ -96,6 +97,22 @@ pub fn empty_value(shape: &Shape) -> String {
         Shape::Nullable(inner) => empty_value(inner),
         Shape::Any | Shape::Object(_) => "null".to_owned(),
     }
+}
+
+/// What to say of two shapes whose values are never equal, and what was meant.
+pub fn incomparable(a: &Shape, b: &Shape) -> (String, Option<String>) {
+    let (a, b) = (strip(a.clone()).0, strip(b.clone()).0);
+    let single = |s: &Shape| matches!(s, Shape::Enum(words) if words.len() == 1);
+    let (words, word) = if single(&a) { (&b, &a) } else { (&a, &b) };
+    if let (Shape::Enum(words), Shape::Enum(word)) = (words, word)
+        && let [word] = word.as_slice()
+    {
+        let close = did_you_mean(word, words.iter().map(String::as_str));
+        let message = format!("'{word}' is none of {}", words.join(" | "));
+        return (message, close.map(|close| format!("did you mean '{close}'?")));
+    }
+    let message = format!("{} and {} are never equal", describe(&a), describe(&b));
+    (message, Some("nothing is coerced: compare values of one type".to_owned()))
 }
 
 /// The shape in a message; a single word reads as a string.

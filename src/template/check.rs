@@ -88,6 +88,14 @@ impl<'a> Checker<'a> {
         clamp(self.source, span.start_offset as usize..span.end_offset as usize)
     }
 
+    /// The bytes of a span's first word.
+    pub fn first_word(&self, span: Span) -> Range<usize> {
+        let whole = self.range(span);
+        let text = self.source.get(whole.clone()).unwrap_or_default();
+        let length = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
+        whole.start..whole.start + length
+    }
+
     /// The bytes of an expression. The engine's spans begin early or late by a word: the outermost reference decides.
     pub fn range_of(&self, expr: &Expr<'_>) -> Range<usize> {
         let own = self.range(expr.span());
@@ -142,19 +150,29 @@ impl<'a> Checker<'a> {
     pub fn need(&mut self, expr: &Expr<'_>) -> Shape {
         let seen = self.see(expr, false);
         if let Some(why) = seen.missing {
-            let path = self.text(expr);
-            let empty = empty_value(&seen.shape);
-            let empty = if empty == "null" { "\"none\"" } else { &empty };
-            let guard = match expr {
-                Expr::Var(_) | Expr::GetAttr(_) => {
-                    format!("write `{path} | default({empty})`, or guard it: `{{% if {path} %}}`")
-                }
-                _ => format!("write `{path} | default({empty})`"),
-            };
-            let range = self.range_of(expr);
-            self.findings.push(reference::unguarded(path, &why, range, guard));
+            self.unguarded(expr, &seen.shape, &why);
         }
         seen.shape
+    }
+
+    fn unguarded(&mut self, expr: &Expr<'_>, shape: &Shape, why: &str) {
+        let text = self.text(expr);
+        let empty = empty_value(shape);
+        let empty = if empty == "null" { "\"none\"" } else { &empty };
+        let help = match expr {
+            Expr::Var(_) | Expr::GetAttr(_) => {
+                format!("write `{text} | default({empty})`, or guard it: `{{% if {text} %}}`")
+            }
+            Expr::GetItem(_) | Expr::Filter(_) => format!("write `{text} | default({empty})`"),
+            Expr::IfExpr(_) => format!("write `{text} else {empty}`"),
+            _ => format!("write `({text}) | default({empty})`"),
+        };
+        let range = self.range_of(expr);
+        if let Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) = expr {
+            self.findings.push(reference::unguarded(text, why, range, help));
+        } else {
+            self.add(code::UNGUARDED, range, why.to_owned(), Some(help));
+        }
     }
 
     /// An expression that is asked whether it is true; it may be missing.
@@ -174,7 +192,7 @@ impl<'a> Checker<'a> {
                 }
                 UnaryOpKind::Neg => {
                     let shape = self.need(&e.expr);
-                    self.number("-", &e.expr, &shape);
+                    self.number("`-`", &e.expr, &shape);
                     Seen::of(shape)
                 }
             },

@@ -277,7 +277,7 @@ impl Checker<'_> {
         let Shape::List(item, _) = shape else { return Shape::Any };
         let (mut field, _) = strip((**item).clone());
         let mut null = false;
-        let mut owner = "an item".to_owned();
+        let mut owner = filter.expr.as_ref().map_or_else(String::new, |e| self.text(e).to_owned());
         for word in name.split('.') {
             match crate::expression::reference::field(&field, &owner, word, range.clone()) {
                 Ok(Some(found)) => {

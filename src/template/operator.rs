@@ -3,7 +3,7 @@ use minijinja::machinery::ast::{BinOp, BinOpKind, CompareOpKind, Expr};
 
 use crate::domain::shape::{Range, Shape};
 use crate::expression::code;
-use crate::expression::unify::{comparable, describe, is_number, is_text, union};
+use crate::expression::unify::{comparable, describe, incomparable, is_number, is_text, union};
 
 use super::check::{Checker, Seen, either, facts};
 
@@ -93,15 +93,8 @@ impl Checker<'_> {
     fn incomparable(&mut self, left: &Expr<'_>, right: &Expr<'_>, a: &Shape, b: &Shape) {
         let range = self.range_of(left).start..self.range_of(right).end;
         let range = range.start.min(range.end)..range.end;
-        let message = match (a, b) {
-            (Shape::Enum(words), Shape::Enum(word)) | (Shape::Enum(word), Shape::Enum(words))
-                if word.len() == 1 =>
-            {
-                format!("'{}' is none of {}", word.join(""), words.join(" | "))
-            }
-            _ => format!("{} and {} are never equal", describe(a), describe(b)),
-        };
-        self.add(code::INCOMPARABLE, range, message, None);
+        let (message, help) = incomparable(a, b);
+        self.add(code::INCOMPARABLE, range, message, help);
     }
 
     fn order(&mut self, operator: &str, left: &Expr<'_>, right: &Expr<'_>) -> Seen {

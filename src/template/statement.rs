@@ -72,11 +72,11 @@ impl Checker<'_> {
         }
     }
 
+    /// Refuses a statement; its first word is where.
     fn refuse(&mut self, what: &str, help: &str, span: Span) {
-        let message = format!("prompts have no {}", what.trim_start_matches("a filter on "));
-        let message =
-            if what.starts_with("a filter") { format!("prompts have no {what}") } else { message };
-        self.add(code::REFUSED, self.range(span), message, Some(help.to_owned()));
+        let range = self.first_word(span);
+        let message = format!("prompts have no {what}");
+        self.add(code::REFUSED, range, message, Some(help.to_owned()));
     }
 
     /// Binds the names of a target: `x`, or `a, b` over a list.
