@@ -1,0 +1,34 @@
+//! The workflows that the program carries, for folders that hold none.
+
+/// Relative path and content of every shipped file.
+pub const FILES: &[(&str, &str)] =
+    &[("summarize.yaml", include_str!("../../workflows/summarize.yaml"))];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_shipped_file_is_carried() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows");
+        let mut folders = vec![root.clone()];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+                if name.ends_with(".cases.yaml") {
+                    continue;
+                }
+                seen += 1;
+                assert!(FILES.iter().any(|(carried, _)| *carried == name), "{name} is not carried");
+            }
+        }
+        assert_eq!(seen, FILES.len());
+    }
+}

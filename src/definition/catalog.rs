@@ -1,0 +1,401 @@
+//! All workflows of a folder on one configuration: immutable, replaced as a whole by a reload.
+//!
+//! A bad file never takes another down: it is quarantined with its diagnostics, and its last good version
+//! keeps serving.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::definition::builtin;
+use crate::definition::config::{self, Configuration, Origin};
+use crate::definition::diagnostic::{Diagnostic, Severity};
+use crate::definition::environment::Environment;
+use crate::definition::folder::{Folder, WORKFLOWS};
+use crate::definition::lower::{Context, Lowered, lower};
+use crate::definition::shelf::{FileProblem, Shelf, UNREADABLE, read_file};
+use crate::definition::source::Source;
+use crate::domain::finding::Code;
+use crate::workflow::Workflow;
+
+#[cfg(test)]
+mod tests;
+
+/// Most workflow files of one folder.
+pub const WORKFLOW_LIMIT: usize = 1000;
+/// Two files that make one tool.
+pub const SAME_NAME: Code = Code("P0606");
+/// A folder beyond the limit.
+pub const TOO_MANY_FILES: Code = Code("P0607");
+/// A folder that is not there.
+pub const NO_FOLDER: Code = Code("P0608");
+
+/// Everything that can be called, and everything that is wrong.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// By tool name.
+    pub workflows: BTreeMap<String, Arc<Workflow>>,
+    /// All problems of all files, by file and place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Files that cannot be used.
+    pub quarantined: Vec<Quarantined>,
+    /// Providers, models, defaults.
+    pub configuration: Arc<Configuration>,
+    /// Counts loads, from 1.
+    pub generation: u64,
+    /// Every file and folder this was made of; a change of one calls for a reload.
+    pub files: Vec<PathBuf>,
+}
+
+/// A file that cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quarantined {
+    /// Its name in diagnostics.
+    pub file: String,
+    /// The tool it would be.
+    pub name: String,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether an earlier version of it is served.
+    pub serving_previous: bool,
+}
+
+impl Catalog {
+    /// Whether no file has an error.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Loads a folder. Never fails: what is wrong is in the catalog's diagnostics.
+///
+/// ```
+/// use punctual::definition::catalog::load;
+/// use punctual::definition::environment::Environment;
+/// use punctual::definition::folder::Folder;
+/// let catalog = load(&Folder::builtin(), &Environment::default(), None);
+/// assert!(catalog.workflows.contains_key("summarize"));
+/// assert!(catalog.configuration.is_simulated());
+/// ```
+#[must_use]
+pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalog>) -> Catalog {
+    let mut loading = Loading { previous, diagnostics: Vec::new(), files: Vec::new() };
+    let configuration = loading.configuration(folder, environment);
+    let mut catalog = Catalog {
+        workflows: BTreeMap::new(),
+        diagnostics: Vec::new(),
+        quarantined: Vec::new(),
+        configuration: Arc::clone(&configuration),
+        generation: previous.map_or(1, |previous| previous.generation + 1),
+        files: Vec::new(),
+    };
+    let mut found: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for shelf in shelves(folder, &configuration) {
+        for entry in loading.entries(shelf, &mut catalog) {
+            found.entry(entry.name.clone()).or_default().push(entry);
+        }
+    }
+    for (name, entries) in found {
+        loading.workflow(name, &entries, &mut catalog);
+    }
+    let Loading { mut diagnostics, mut files, .. } = loading;
+    Diagnostic::sort(&mut diagnostics);
+    files.sort();
+    files.dedup();
+    Catalog { diagnostics, files, ..catalog }
+}
+
+/// Loads one workflow file on a configuration, wherever it stands. The files it names must be beside it.
+#[must_use]
+pub fn load_file(path: &Path, configuration: &Configuration) -> Lowered {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let label = if folder == Path::new(".") { String::new() } else { slashes(folder) };
+    let shelf = Shelf::Disk { root: folder.to_owned(), label };
+    let file = path.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = stem(&file).unwrap_or(&file).to_owned();
+    match read_file(path, shelf.label(&file), &file) {
+        Ok(source) => lower(Context { name: &name, shelf: &shelf, configuration }, source),
+        Err(problem) => {
+            let diagnostics = vec![diagnostic(&problem, &shelf.label(&file))];
+            Lowered { workflow: None, diagnostics, files: Vec::new() }
+        }
+    }
+}
+
+/// A workflow file.
+struct Entry {
+    name: String,
+    file: String,
+    shelf: Arc<Shelf>,
+}
+
+struct Loading<'a> {
+    previous: Option<&'a Catalog>,
+    diagnostics: Vec<Diagnostic>,
+    files: Vec<PathBuf>,
+}
+
+impl Loading<'_> {
+    /// The configuration; the last good one where the file is broken.
+    fn configuration(
+        &mut self,
+        folder: &Folder,
+        environment: &Environment,
+    ) -> Arc<Configuration> {
+        let loaded = self.read_configuration(folder, environment);
+        match (folder.simulation(), loaded) {
+            (Some((regime, seed)), Some(loaded)) => Arc::new(loaded.on_simulator(regime, seed)),
+            (Some((regime, seed)), None) => Arc::new(Configuration::simulated(regime, seed)),
+            (None, loaded) => {
+                let broken = self.diagnostics.iter().any(Diagnostic::is_error);
+                match (self.previous, loaded) {
+                    (Some(previous), _) if broken => Arc::clone(&previous.configuration),
+                    (_, Some(loaded)) => Arc::new(loaded),
+                    (_, None) => {
+                        let file = folder.configuration_file().map(|f| f.0).unwrap_or_default();
+                        Arc::new(Configuration::empty(Origin::File(file)))
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_configuration(
+        &mut self,
+        folder: &Folder,
+        environment: &Environment,
+    ) -> Option<Configuration> {
+        let Some((file, named)) = folder.configuration_file() else {
+            return Some(config::from_environment(environment));
+        };
+        self.files.push(file.clone());
+        let name = file.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+        let vanished = || {
+            let from_file = |c: &Catalog| matches!(c.configuration.origin, Origin::File(_));
+            folder.path().is_some_and(|path| !path.exists()) && self.previous.is_some_and(from_file)
+        };
+        if !named && !file.exists() && !vanished() {
+            return Some(config::from_environment(environment));
+        }
+        let label = if named { slashes(&file) } else { name.clone() };
+        match read_file(&file, label.clone(), &name) {
+            Ok(source) => {
+                let (configuration, found) = config::load(source, &file, environment);
+                self.diagnostics.extend(found);
+                configuration
+            }
+            Err(problem) => {
+                self.diagnostics.push(diagnostic(&problem, &label));
+                None
+            }
+        }
+    }
+
+    /// The workflow files of one folder, sorted.
+    fn entries(&mut self, shelf: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
+        let shelf = Arc::new(shelf);
+        let names = match shelf.as_ref() {
+            Shelf::Builtin(files) => {
+                files.iter().map(|(name, _)| (*name).to_owned()).collect()
+            }
+            Shelf::Disk { root, .. } => match self.list(root) {
+                Ok(names) => names,
+                Err(error) => {
+                    self.vanished(root, &shelf.label(""), &error, catalog);
+                    return Vec::new();
+                }
+            },
+        };
+        let mut entries: Vec<Entry> = names
+            .into_iter()
+            .filter_map(|file| {
+                let name = stem(&file)?.to_owned();
+                Some(Entry { name, file, shelf: Arc::clone(&shelf) })
+            })
+            .collect();
+        entries.sort_by(|a, b| a.file.cmp(&b.file));
+        if entries.len() > WORKFLOW_LIMIT {
+            let message = format!(
+                "the folder holds {} workflows; the first {WORKFLOW_LIMIT} are served",
+                entries.len()
+            );
+            self.diagnostics.push(Diagnostic::of_file(
+                TOO_MANY_FILES,
+                shelf.label("").trim_end_matches('/'),
+                message,
+            ));
+            entries.truncate(WORKFLOW_LIMIT);
+        }
+        entries
+    }
+
+    fn list(&mut self, root: &Path) -> std::io::Result<Vec<String>> {
+        self.files.push(root.to_owned());
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(root)? {
+            let entry = entry?;
+            // Links count as what they lead to; what cannot be looked at is reported when it is read.
+            let folder = std::fs::metadata(entry.path()).is_ok_and(|about| about.is_dir());
+            if let (Ok(name), false) = (entry.file_name().into_string(), folder) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// A folder that is gone: what was served from it goes on.
+    fn vanished(
+        &mut self,
+        root: &Path,
+        label: &str,
+        error: &std::io::Error,
+        catalog: &mut Catalog,
+    ) {
+        let label = label.trim_end_matches('/');
+        let label = if label.is_empty() { slashes(root) } else { label.to_owned() };
+        let kept = self.previous.into_iter().flat_map(|previous| &previous.workflows);
+        let kept: Vec<_> = kept.filter(|(_, w)| w.file.parent() == Some(root)).collect();
+        let message = if error.kind() == std::io::ErrorKind::NotFound {
+            format!("the folder {} is not there", root.display())
+        } else {
+            format!("the folder {} cannot be read", root.display())
+        };
+        let mut found = Diagnostic::of_file(NO_FOLDER, label, message);
+        found.help(if kept.is_empty() {
+            "make it, or name another with --dir".to_owned()
+        } else {
+            format!("its {} last good workflows keep serving until it is back", kept.len())
+        });
+        self.diagnostics.push(found);
+        for (name, workflow) in kept {
+            catalog.workflows.insert(name.clone(), Arc::clone(workflow));
+        }
+    }
+
+    fn workflow(&mut self, name: String, entries: &[Entry], catalog: &mut Catalog) {
+        let [entry] = entries else {
+            let files: Vec<String> = entries.iter().map(|e| e.shelf.label(&e.file)).collect();
+            let message =
+                format!("{} make one tool, '{name}': {}", files.len(), files.join(" and "));
+            let found = files.iter().map(|file| {
+                let mut found = Diagnostic::of_file(SAME_NAME, file.clone(), message.clone());
+                found.help("keep one of them, or rename it");
+                found
+            });
+            let found: Vec<Diagnostic> = found.collect();
+            self.quarantine(files[0].clone(), name, found, catalog);
+            return;
+        };
+        let label = entry.shelf.label(&entry.file);
+        let context =
+            Context { name: &name, shelf: &entry.shelf, configuration: &catalog.configuration };
+        let lowered = match read(entry, &label) {
+            Ok(source) => lower(context, source),
+            Err(problem) => Lowered {
+                workflow: None,
+                diagnostics: vec![diagnostic(&problem, &label)],
+                files: Vec::new(),
+            },
+        };
+        self.files.push(entry.shelf.path(&entry.file));
+        self.files.extend(lowered.files);
+        match lowered.workflow {
+            Some(workflow) => {
+                self.diagnostics.extend(lowered.diagnostics);
+                let before = self.previous.and_then(|previous| previous.workflows.get(&name));
+                // The same text on the same models is the same workflow: nobody need be told of it.
+                let same = before.filter(|b| b.version == workflow.version && b.plan == workflow.plan);
+                catalog.workflows.insert(name, same.map_or(workflow, Arc::clone));
+            }
+            None => self.quarantine(label, name, lowered.diagnostics, catalog),
+        }
+    }
+
+    fn quarantine(
+        &mut self,
+        file: String,
+        name: String,
+        diagnostics: Vec<Diagnostic>,
+        catalog: &mut Catalog,
+    ) {
+        let before = self.previous.and_then(|previous| previous.workflows.get(&name));
+        let serving_previous = before.is_some();
+        if let Some(before) = before {
+            catalog.workflows.insert(name.clone(), Arc::clone(before));
+        }
+        let mut diagnostics = diagnostics;
+        Diagnostic::sort(&mut diagnostics);
+        self.diagnostics.extend(diagnostics.iter().cloned());
+        catalog.quarantined.push(Quarantined { file, name, diagnostics, serving_previous });
+    }
+}
+
+fn read(entry: &Entry, label: &str) -> Result<Source, FileProblem> {
+    match entry.shelf.as_ref() {
+        Shelf::Builtin(_) => entry.shelf.read(&entry.file),
+        // The file itself may be a link out of the folder: who put it there meant it to be served.
+        Shelf::Disk { root, .. } => {
+            read_file(&root.join(&entry.file), label.to_owned(), &entry.file)
+        }
+    }
+}
+
+fn shelves(folder: &Folder, configuration: &Configuration) -> Vec<Shelf> {
+    let Some(base) = folder.path() else { return vec![Shelf::Builtin(builtin::FILES)] };
+    let file = match &configuration.origin {
+        Origin::File(file) => file.parent().filter(|p| !p.as_os_str().is_empty()),
+        Origin::Found(_) | Origin::Simulated => None,
+    };
+    let root = file.unwrap_or(base);
+    let usual = configuration.workflows == [PathBuf::from(WORKFLOWS)];
+    if usual && !base.join(WORKFLOWS).is_dir() && holds_workflows(base) {
+        // A folder of nothing but workflows is served as it is.
+        return vec![Shelf::Disk { root: base.to_owned(), label: String::new() }];
+    }
+    let root = if usual { base } else { root };
+    let named = configuration.workflows.iter().map(|named| {
+        let path = if named == Path::new(".") { root.to_owned() } else { root.join(named) };
+        let path: PathBuf = path.components().collect();
+        let label = named.strip_prefix(".").unwrap_or(named);
+        Shelf::Disk { root: path, label: slashes(label).trim_end_matches('/').to_owned() }
+    });
+    named.collect()
+}
+
+fn holds_workflows(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let mut names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|name| stem(&name).is_some())
+}
+
+/// A workflow's name; `None` where the file is none.
+fn stem(file: &str) -> Option<&str> {
+    let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"))?;
+    let workflow =
+        !stem.is_empty() && !stem.starts_with('.') && !stem.ends_with(".cases") && stem != "punctual";
+    workflow.then_some(stem)
+}
+
+fn slashes(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+fn diagnostic(problem: &FileProblem, label: &str) -> Diagnostic {
+    let mut found = match &problem.broken {
+        Some((source, at)) => Diagnostic::at(
+            Severity::Error,
+            problem.code,
+            source,
+            &(*at..*at + 1),
+            problem.message.clone(),
+        ),
+        None => Diagnostic::of_file(problem.code, label, problem.message.clone()),
+    };
+    if problem.code == UNREADABLE {
+        found.help("check that the file is there and that the server may read it");
+    } else {
+        found.help(problem.help.clone());
+    }
+    found
+}

@@ -1,0 +1,429 @@
+//! What `punctual.yaml` says, checked value by value and spanned.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::definition::config::REGIMES;
+use crate::definition::config::preset::{LATER, PRESETS, Preset};
+use crate::definition::keys;
+use crate::definition::page::{
+    MISSING_KEY, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, WRONG_WORD,
+};
+use crate::definition::raw::{DEADLINES, RawBudget, RawSettings};
+use crate::definition::yaml::{Key, Kind, Node};
+use crate::domain::finding::{Code, did_you_mean};
+use crate::domain::money::{Price, Usd};
+use crate::domain::provider::{
+    Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits,
+};
+
+/// A secret written into the file.
+pub const SECRET_IN_FILE: Code = Code("P0501");
+
+/// `punctual.yaml`.
+#[derive(Debug, Default)]
+pub struct RawConfiguration {
+    pub workflows: Vec<PathBuf>,
+    pub providers: Vec<RawProvider>,
+    pub models: Vec<RawModel>,
+    pub settings: RawSettings,
+    pub deadline: Option<Spanned<Duration>>,
+    pub budget: RawBudget,
+    pub limits: ServerLimits,
+}
+
+/// A provider.
+#[derive(Debug)]
+pub struct RawProvider {
+    pub key: Key,
+    pub preset: Option<&'static Preset>,
+    pub base_url: Option<Spanned<String>>,
+    pub api_key: Option<Spanned<SecretRef>>,
+    pub headers: Vec<(String, Spanned<HeaderValue>)>,
+    pub limits: Limits,
+    pub on_cancel: Option<OnCancel>,
+    pub capacity: Option<Capacity>,
+    pub optional: bool,
+    pub regime: Option<&'static str>,
+    pub seed: Option<u64>,
+}
+
+/// A logical model.
+#[derive(Debug)]
+pub struct RawModel {
+    pub key: Key,
+    pub paths: Vec<RawPath>,
+    pub faster: Option<Spanned<String>>,
+    pub stronger: Option<Spanned<String>>,
+    pub same_as: Option<Spanned<String>>,
+    pub not: Vec<Spanned<String>>,
+}
+
+/// A path.
+#[derive(Debug)]
+pub struct RawPath {
+    pub provider: Spanned<String>,
+    pub model: String,
+    pub context: Option<u64>,
+    pub max_output: Option<u32>,
+    pub can: Option<Vec<Ability>>,
+    pub price: Option<Price>,
+    pub trust: Option<f64>,
+}
+
+/// What a model can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ability {
+    Schema,
+    Json,
+    Tools,
+}
+
+impl RawConfiguration {
+    pub fn read(reader: &mut Reader<'_>) -> Self {
+        let mut raw = Self::default();
+        let root = &reader.page.root;
+        for (key, value) in reader.map(root, &keys::CONFIGURATION) {
+            match key.name.as_str() {
+                "workflows" => raw.workflows = folders(reader, value),
+                "providers" => {
+                    let entries = reader.entries(value, "`providers`");
+                    raw.providers =
+                        entries.into_iter().map(|(k, v)| RawProvider::read(reader, k, v)).collect();
+                }
+                "models" => {
+                    let entries = reader.entries(value, "`models`");
+                    raw.models =
+                        entries.into_iter().map(|(k, v)| RawModel::read(reader, k, v)).collect();
+                }
+                "defaults" => raw.read_defaults(reader, value),
+                _ => raw.limits = server_limits(reader, value),
+            }
+        }
+        raw
+    }
+
+    fn read_defaults(&mut self, reader: &mut Reader<'_>, node: &Node) {
+        for (key, value) in reader.map(node, &keys::SERVER_DEFAULTS) {
+            let what = format!("`defaults.{}`", key.name);
+            match key.name.as_str() {
+                "deadline" => self.deadline = reader.duration(value, &what, DEADLINES),
+                "budget" => self.budget = RawBudget::read(reader, value),
+                _ => self.settings.read_key(reader, key, value, &what),
+            }
+        }
+    }
+}
+
+fn folders(reader: &mut Reader<'_>, node: &Node) -> Vec<PathBuf> {
+    let items = match &node.kind {
+        Kind::List(items) => items.as_slice(),
+        Kind::Scalar(_) | Kind::Map(_) => std::slice::from_ref(node),
+    };
+    let read = items.iter().filter_map(|item| reader.text(item, "`workflows`"));
+    read.map(|folder| PathBuf::from(folder.value)).collect()
+}
+
+fn server_limits(reader: &mut Reader<'_>, node: &Node) -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    for (key, value) in reader.map(node, &keys::SERVER_LIMITS) {
+        let what = format!("`limits.{}`", key.name);
+        if key.name == "usd_per_day" {
+            limits.usd_per_day = reader.dollars(value, &what).map(|d| d.value);
+        } else {
+            limits.concurrent_runs = reader.small(value, &what, 1..=100_000).map(|n| n.value);
+        }
+    }
+    limits
+}
+
+impl RawProvider {
+    fn read(reader: &mut Reader<'_>, name: &Key, node: &Node) -> Self {
+        let mut provider = Self {
+            key: name.clone(),
+            preset: None,
+            base_url: None,
+            api_key: None,
+            headers: Vec::new(),
+            limits: Limits::default(),
+            on_cancel: None,
+            capacity: None,
+            optional: false,
+            regime: None,
+            seed: None,
+        };
+        let mut said = false;
+        for (key, value) in reader.map(node, &keys::PROVIDER) {
+            let what = format!("provider '{}': `{}`", name.name, key.name);
+            match key.name.as_str() {
+                "kind" => {
+                    said = true;
+                    provider.preset = kind(reader, value, &what);
+                }
+                "base_url" => provider.base_url = url(reader, value, &what),
+                "api_key" => provider.api_key = secret(reader, value, &what),
+                "headers" => provider.headers = headers(reader, value, &what),
+                "limits" => provider.limits = limits(reader, value),
+                "on_cancel" => {
+                    let words = [("free", OnCancel::Free), ("billed", OnCancel::Billed)];
+                    provider.on_cancel = reader.word(value, &what, &words).map(|w| w.value);
+                }
+                "capacity" => {
+                    let words = [("shared", Capacity::Shared), ("own", Capacity::Own)];
+                    provider.capacity = reader.word(value, &what, &words).map(|w| w.value);
+                }
+                "optional" => {
+                    provider.optional = reader.boolean(value, &what).is_some_and(|b| b.value);
+                }
+                "regime" => {
+                    let words = REGIMES.map(|regime| (regime, regime));
+                    provider.regime = reader.word(value, &what, &words).map(|w| w.value);
+                }
+                _ => {
+                    let seed = reader.integer(value, &what, 0..=u64::MAX);
+                    provider.seed = seed.map(|n| n.value);
+                }
+            }
+        }
+        if !said {
+            let message = format!("provider '{}' has no `kind`", name.name);
+            reader.error(MISSING_KEY, &name.span, message).help(format!("one of: {}", kinds()));
+        }
+        provider
+    }
+}
+
+fn kinds() -> String {
+    PRESETS.map(|preset| preset.kind).join(", ")
+}
+
+fn kind(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<&'static Preset> {
+    let word = reader.text(node, what)?;
+    if let Some(preset) = Preset::of(&word.value) {
+        return Some(preset);
+    }
+    if LATER.contains(&word.value.as_str()) {
+        let instead = "use `openai_compatible` or a preset that speaks chat completions";
+        reader.not_yet(&word.span, &format!("the provider kind '{}'", word.value), instead);
+        return None;
+    }
+    let near = did_you_mean(&word.value, PRESETS.iter().map(|p| p.kind))
+        .map(|near| format!("did you mean '{near}'? "))
+        .unwrap_or_default();
+    let message = format!("{what} may not be '{}'", word.value);
+    reader.error(WRONG_WORD, &word.span, message).help(format!("{near}one of: {}", kinds()));
+    None
+}
+
+fn url(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<String>> {
+    let text = reader.text(node, what)?;
+    let value = text.value.trim().trim_end_matches('/').to_owned();
+    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or("");
+    if host.is_empty() || value.contains(char::is_whitespace) {
+        let message = format!("{what} must be an http or https address");
+        reader.error(WRONG_VALUE, &text.span, message).help("as https://api.example.com/v1");
+        return None;
+    }
+    if host.contains('@') {
+        reader
+            .error(SECRET_IN_FILE, &text.span, format!("{what} holds a user or password"))
+            .help("name the key under `api_key` by {env: NAME} or {file: PATH}");
+        return None;
+    }
+    Some(Spanned { value, span: text.span })
+}
+
+fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<SecretRef>> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let message = format!("{what} must name where the key is, not hold it");
+        reader
+            .error(SECRET_IN_FILE, &node.span, message)
+            .help("a key in a file ends up in backups and commits: write {env: NAME} or {file: PATH}")
+            .source_line = None;
+        return None;
+    }
+    let mut found = None;
+    for (key, value) in reader.map(node, &keys::SECRET) {
+        let Some(text) = reader.text(value, what) else { continue };
+        if found.is_some() {
+            reader.error(WRONG_VALUE, &key.span, format!("{what} names two places; keep one"));
+            return None;
+        }
+        let reference = if key.name == "env" {
+            SecretRef::Env(text.value)
+        } else {
+            SecretRef::File(PathBuf::from(text.value))
+        };
+        found = Some(Spanned { value: reference, span: node.span.clone() });
+    }
+    if found.is_none() {
+        reader.error(MISSING_KEY, &node.span, format!("{what} names no place")).help("{env: NAME} or {file: PATH}");
+    }
+    found
+}
+
+/// Header names whose values are secrets.
+fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "api-key", "apikey", "token", "secret", "cookie", "password"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+fn headers(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+) -> Vec<(String, Spanned<HeaderValue>)> {
+    let mut headers = Vec::new();
+    for (key, value) in reader.entries(node, what) {
+        let what = format!("{what}: '{}'", key.name);
+        let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        if key.name.is_empty() || !key.name.bytes().all(token) {
+            reader.error(WRONG_VALUE, &key.span, format!("{what} is no header name"));
+            continue;
+        }
+        let read = if matches!(value.kind, Kind::Map(_)) || is_secret_header(&key.name) {
+            secret(reader, value, &what)
+                .map(|s| Spanned { value: HeaderValue::Secret(s.value), span: s.span })
+        } else {
+            reader.text(value, &what).and_then(|text| plain_header(reader, &text, &what))
+        };
+        headers.extend(read.map(|value| (key.name.clone(), value)));
+    }
+    headers
+}
+
+fn plain_header(
+    reader: &mut Reader<'_>,
+    text: &Spanned<String>,
+    what: &str,
+) -> Option<Spanned<HeaderValue>> {
+    if !text.value.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        reader.error(WRONG_VALUE, &text.span, format!("{what} must be printable ASCII"));
+        return None;
+    }
+    Some(Spanned { value: HeaderValue::Plain(text.value.clone()), span: text.span.clone() })
+}
+
+fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
+    let mut limits = Limits::default();
+    for (key, value) in reader.map(node, &keys::PROVIDER_LIMITS) {
+        let what = format!("`limits.{}`", key.name);
+        match key.name.as_str() {
+            "rpm" => limits.rpm = reader.small(value, &what, 1..=u32::MAX).map(|n| n.value),
+            "tpm" => limits.tpm = reader.integer(value, &what, 1..=u64::MAX).map(|n| n.value),
+            _ => limits.concurrent = reader.small(value, &what, 1..=100_000).map(|n| n.value),
+        }
+    }
+    limits
+}
+
+impl RawModel {
+    fn read(reader: &mut Reader<'_>, name: &Key, node: &Node) -> Self {
+        let mut model = Self {
+            key: name.clone(),
+            paths: Vec::new(),
+            faster: None,
+            stronger: None,
+            same_as: None,
+            not: Vec::new(),
+        };
+        for (key, value) in reader.map(node, &keys::MODEL) {
+            let what = format!("model '{}': `{}`", name.name, key.name);
+            match key.name.as_str() {
+                "paths" => {
+                    let items = reader.items(value, &what).iter();
+                    model.paths = items.filter_map(|i| RawPath::read(reader, i, &what)).collect();
+                }
+                "faster" => model.faster = reader.text(value, &what),
+                "stronger" => model.stronger = reader.text(value, &what),
+                "same_as" => model.same_as = reader.text(value, &what),
+                _ => {
+                    let items = reader.items(value, &what).iter();
+                    model.not = items.filter_map(|item| reader.text(item, &what)).collect();
+                }
+            }
+        }
+        let has = |name: &str| match &node.kind {
+            Kind::Map(entries) => entries.iter().any(|(key, _)| key.name == name),
+            Kind::Scalar(_) | Kind::List(_) => true,
+        };
+        if !has("paths") && !has("same_as") {
+            let message = format!("model '{}' has neither `paths` nor `same_as`", name.name);
+            reader
+                .error(MISSING_KEY, &name.span, message)
+                .help("paths: [{provider: NAME, model: ID}]");
+        }
+        model
+    }
+}
+
+impl RawPath {
+    fn read(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Self> {
+        let (mut provider, mut model) = (None, None);
+        let mut path = Self {
+            provider: Spanned { value: String::new(), span: node.span.clone() },
+            model: String::new(),
+            context: None,
+            max_output: None,
+            can: None,
+            price: None,
+            trust: None,
+        };
+        for (key, value) in reader.map(node, &keys::PATH) {
+            let what = format!("{what}: `{}`", key.name);
+            match key.name.as_str() {
+                "provider" => provider = reader.text(value, &what),
+                "model" => model = reader.text(value, &what),
+                "context" => {
+                    path.context = reader.integer(value, &what, 256..=1 << 30).map(|n| n.value);
+                }
+                "max_output" => {
+                    path.max_output = reader.small(value, &what, 1..=1 << 30).map(|n| n.value);
+                }
+                "can" => path.can = Some(abilities(reader, value, &what)),
+                "price" => path.price = price(reader, value, &what),
+                _ => path.trust = reader.number(value, &what, 0.0..=1.0).map(|n| n.value),
+            }
+        }
+        let Kind::Map(entries) = &node.kind else { return None };
+        for required in ["provider", "model"] {
+            if !entries.iter().any(|(key, _)| key.name == required) {
+                let message = format!("{what}: a path has no `{required}`");
+                reader.error(MISSING_KEY, &node.span, message);
+            }
+        }
+        path.provider = provider?;
+        path.model = model?.value;
+        Some(path)
+    }
+}
+
+fn abilities(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Ability> {
+    let words =
+        [("json_schema", Ability::Schema), ("json", Ability::Json), ("tools", Ability::Tools)];
+    let items = reader.items(node, what).iter();
+    items.filter_map(|item| reader.word(item, what, &words)).map(|w| w.value).collect()
+}
+
+fn price(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Price> {
+    let (mut input, mut output, mut cached_input): (Option<Usd>, Option<Usd>, Option<Usd>) =
+        (None, None, None);
+    let before = reader.found.len();
+    for (key, value) in reader.map(node, &keys::PRICE) {
+        let read = reader.dollars(value, &format!("{what}: `{}`", key.name)).map(|d| d.value);
+        match key.name.as_str() {
+            "in" => input = read,
+            "out" => output = read,
+            _ => cached_input = read,
+        }
+    }
+    let price = input.zip(output).map(|(input, output)| Price { input, output, cached_input });
+    if price.is_none() && reader.found.len() == before {
+        let message = format!("{what} needs both `in` and `out`");
+        reader.error(WRONG_TYPE, &node.span, message).help("dollars per million tokens");
+    }
+    price
+}

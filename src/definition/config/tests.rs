@@ -1,0 +1,87 @@
+use super::*;
+use crate::definition::environment::Environment;
+use crate::definition::source::Source;
+use crate::domain::provider::SecretRef;
+
+fn read(text: &str, environment: &Environment) -> (Configuration, Vec<String>) {
+    let (configuration, found) =
+        load(Source::new("punctual.yaml", text), std::path::Path::new("/c/punctual.yaml"), environment);
+    (configuration.unwrap(), found.iter().map(ToString::to_string).collect())
+}
+
+const TWO: &str = "
+providers:
+  openai: {kind: openai}
+  groq: {kind: groq, optional: true}
+models:
+  quick:
+    paths:
+      - {provider: groq, model: openai/gpt-oss-20b}
+      - {provider: openai, model: gpt-5-mini, can: [json]}
+    stronger: best
+  best:
+    paths: [{provider: openai, model: own-model, price: {in: 1, out: 2}}]
+  judge: {same_as: quick, not: [groq]}
+";
+
+#[test]
+fn facts_presets_and_the_file_are_put_together() {
+    let environment = Environment::of([("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]);
+    let (configuration, found) = read(TWO, &environment);
+    assert_eq!(found, Vec::<String>::new());
+    let quick = configuration.model("quick").unwrap();
+    assert_eq!(quick.paths[0].profile.context, Some(131_072));
+    assert_eq!(quick.paths[0].profile.token_field, TokenField::MaxCompletionTokens);
+    assert_eq!(quick.paths[1].profile.structured, Structured::Json);
+    let judge = configuration.model("judge").unwrap();
+    assert_eq!(judge.paths.len(), 1);
+    assert_eq!(judge.stronger.as_deref(), Some("best"));
+    let key = configuration.provider("groq").unwrap().api_key.clone();
+    assert_eq!(key, Some(SecretRef::Env("GROQ_API_KEY".to_owned())));
+}
+
+#[test]
+fn an_optional_provider_without_key_is_left_out_with_a_warning() {
+    let environment = Environment::of([("OPENAI_API_KEY", "k")]);
+    let (configuration, found) = read(TWO, &environment);
+    assert_eq!(configuration.model("quick").unwrap().paths.len(), 1);
+    assert!(configuration.provider("groq").is_none());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("warning[P0502]: provider 'groq' is left out: GROQ_API_KEY is not set"));
+}
+
+#[test]
+fn a_required_key_that_is_not_set_is_an_error_that_names_it() {
+    let (configuration, found) = read(TWO, &Environment::default());
+    assert!(configuration.models.is_empty());
+    assert!(found[0].contains("error[P0502]: provider 'openai': OPENAI_API_KEY is not set"), "{found:?}");
+}
+
+#[test]
+fn a_key_in_the_file_is_refused_and_never_quoted() {
+    let text = "providers:\n  a: {kind: opena, api_key: sk-abc123, headers: {Authorization: Bearer sk-abc123}}\n";
+    let (_, found) = read(text, &Environment::default());
+    assert!(found.iter().any(|d| d.contains("P0501")), "{found:?}");
+    assert!(!found.iter().any(|d| d.contains("abc123")), "{found:?}");
+}
+
+#[test]
+fn a_known_vendors_key_is_not_sent_to_another_address() {
+    let text = "providers:\n  a: {kind: openai, base_url: 'https://proxy.example/v1'}\nmodels: {m: {paths: [{provider: a, model: x}]}}\n";
+    let (configuration, _) = read(text, &Environment::of([("OPENAI_API_KEY", "k")]));
+    assert_eq!(configuration.provider("a").unwrap().api_key, None);
+}
+
+#[test]
+fn aliases_in_a_circle_are_an_error() {
+    let (_, found) = read("models:\n  a: {same_as: b}\n  b: {same_as: a}\n", &Environment::default());
+    assert!(found.iter().all(|d| d.contains("P0506")) && found.len() == 2, "{found:?}");
+}
+
+#[test]
+fn without_a_file_keys_in_the_environment_make_the_configuration() {
+    let found = from_environment(&Environment::of([("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]));
+    assert_eq!(found.model("quick").unwrap().paths.len(), 2);
+    assert_eq!(found.model("judge").unwrap().stronger.as_deref(), Some("best"));
+    assert!(!found.is_simulated());
+}

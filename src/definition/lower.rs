@@ -1,0 +1,215 @@
+//! A workflow's raw form → `Workflow`: everything inferred, everything checked, all problems in one pass.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::definition::config::Configuration;
+use crate::definition::diagnostic::{Diagnostic, Severity};
+use crate::definition::page::{Page, Reader};
+use crate::definition::raw::{RawSettings, RawWorkflow};
+use crate::definition::shelf::Shelf;
+use crate::definition::source::Source;
+use crate::domain::finding::Code;
+use crate::domain::plan::{Budget, Plan};
+use crate::domain::shape::{Object, Shape};
+use crate::schema::{Schema, inline};
+use crate::workflow::Workflow;
+
+mod answer;
+mod draft;
+mod graph;
+mod lint;
+mod models;
+mod names;
+mod needs;
+mod output;
+mod scope;
+mod shape;
+mod step;
+mod text;
+#[cfg(test)]
+mod tests;
+mod validator;
+mod version;
+
+use draft::Draft;
+use models::Models;
+use shape::{Shapes, Typed};
+use version::Version;
+
+/// Most steps of one workflow.
+pub const STEP_LIMIT: usize = 200;
+/// More steps than that.
+pub const TOO_MANY_STEPS: Code = Code("P0605");
+/// A schema that clients do not take.
+pub const UNPORTABLE: Code = Code("P0303");
+
+/// What a workflow is lowered with.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The workflow's name, its file's stem.
+    pub name: &'a str,
+    /// The folder its files are in.
+    pub shelf: &'a Shelf,
+    /// Models, providers, defaults.
+    pub configuration: &'a Configuration,
+}
+
+/// A file, lowered.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The workflow, where nothing is wrong with it.
+    pub workflow: Option<Arc<Workflow>>,
+    /// Everything found.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files it names, as far as they could be told; a change of one is a change of the workflow.
+    pub files: Vec<PathBuf>,
+}
+
+/// Lowers one workflow file.
+#[must_use]
+pub fn lower(context: Context<'_>, source: Source) -> Lowered {
+    let mut diagnostics = Vec::new();
+    let file = context.shelf.path(source.label.rsplit('/').next().unwrap_or(&source.label));
+    let mut version = Version::default();
+    version.add(source.text.as_bytes());
+    names::check_tool(context.name, &source, &mut diagnostics);
+    let Some(page) = Page::parse(source, &mut diagnostics) else {
+        return Lowered { workflow: None, diagnostics, files: Vec::new() };
+    };
+    let mut reader = Reader { page: &page, found: &mut diagnostics };
+    let raw = RawWorkflow::read(&mut reader);
+    let mut lowering =
+        Lowering { context, reader, shapes: Shapes::default(), version, files: Vec::new() };
+    let parts = lowering.run(&raw);
+    let Lowering { version, files, .. } = lowering;
+    let sound = !diagnostics.iter().any(Diagnostic::is_error);
+    let workflow = parts.filter(|_| sound).map(|parts| {
+        Arc::new(Workflow {
+            name: context.name.to_owned(),
+            title: raw.title.map(|t| t.value),
+            description: raw.description.map(|d| d.value).unwrap_or_default(),
+            file,
+            version: version.hex(),
+            plan: Arc::new(parts.plan),
+            input: parts.input.shape,
+            input_schema: parts.input_schema,
+            steps: parts.steps,
+            output: parts.output,
+            output_schema: parts.output_schema,
+            exposed: raw.expose.unwrap_or(true),
+        })
+    });
+    Lowered { workflow, diagnostics, files }
+}
+
+/// What a sound workflow is made of.
+struct Parts {
+    plan: Plan,
+    input: Typed,
+    input_schema: Schema,
+    steps: Vec<crate::workflow::StepContent>,
+    output: Vec<(String, crate::expression::Expression)>,
+    output_schema: Schema,
+}
+
+struct Lowering<'a> {
+    context: Context<'a>,
+    reader: Reader<'a>,
+    shapes: Shapes,
+    version: Version,
+    files: Vec<PathBuf>,
+}
+
+impl Lowering<'_> {
+    fn run(&mut self, raw: &RawWorkflow) -> Option<Parts> {
+        if raw.steps.len() > STEP_LIMIT {
+            let message =
+                format!("the workflow has {} steps; at most {STEP_LIMIT} can run", raw.steps.len());
+            self.reader.error(TOO_MANY_STEPS, &raw.steps_span, message);
+            return None;
+        }
+        self.read_shapes(raw);
+        let input = self.input(raw);
+        self.check_step_names(raw);
+        let defaults = raw.defaults.over(&self.context.configuration.settings);
+        let mut drafts: Vec<Draft<'_>> =
+            raw.steps.iter().map(|step| self.draft(step, &defaults)).collect();
+        self.link_validators(&mut drafts);
+        self.infer_needs(&mut drafts);
+        let order = self.order(&drafts);
+        let world = scope::World::of(&input.shape, &drafts);
+        self.check_texts(&mut drafts, &world);
+        let (output, output_shape) = self.output(raw, &drafts, &world);
+        let output_schema = self.tool_schema(&output_shape, &raw.steps_span);
+        let input_span = raw.input.as_ref().map_or(raw.steps_span.clone(), |n| n.span.clone());
+        let input_schema = self.tool_schema(&input, &input_span);
+        let models = Models::collect(self, raw, &drafts);
+        let budget = raw.budget.over(&self.context.configuration.budget);
+        let plan = models.and_then(|models| {
+            let order = order.as_ref()?;
+            Some(Plan {
+                workflow: self.context.name.to_owned(),
+                deadline: self.deadline(raw),
+                budget: Budget {
+                    usd: budget.usd.map(|b| b.value),
+                    tokens: budget.tokens.map(|b| b.value),
+                    calls: budget.calls.map(|b| b.value),
+                },
+                steps: step::plans(&drafts, order, &models),
+                models: models.models,
+                paths: models.paths,
+                providers: models.providers,
+            })
+        })?;
+        lint::lint(&mut self.reader, raw, &plan, &drafts);
+        if self.reader.found.iter().any(|d| d.severity == Severity::Error) {
+            return None;
+        }
+        let steps = step::contents(drafts, &order?)?;
+        Some(Parts {
+            plan,
+            input,
+            input_schema: input_schema?,
+            steps,
+            output,
+            output_schema: output_schema?,
+        })
+    }
+
+    fn deadline(&self, raw: &RawWorkflow) -> Duration {
+        raw.deadline.as_ref().map_or(self.context.configuration.deadline, |d| d.value)
+    }
+
+    fn input(&mut self, raw: &RawWorkflow) -> Typed {
+        let Some(node) = &raw.input else {
+            return Typed::of(Shape::Object(Object::default()));
+        };
+        let typed = self.shape(node, "`input`");
+        self.require_object(&typed, &node.span, "`input`");
+        typed
+    }
+
+    /// The schema as clients see it.
+    fn tool_schema(&mut self, typed: &Typed, span: &std::ops::Range<usize>) -> Option<Schema> {
+        let made = inline(&typed.schema()).and_then(Schema::compile);
+        match made {
+            Ok(schema) => Some(schema),
+            Err(error) => {
+                // What made the shape unsound has been said where it stands.
+                if !self.reader.found.iter().any(Diagnostic::is_error) {
+                    self.reader.error(UNPORTABLE, span, error.message).help(
+                        "clients take plain objects: no recursion, names of at most 64 characters",
+                    );
+                }
+                None
+            }
+        }
+    }
+}
+
+/// The settings of a step, with the place of its model where this file names it.
+fn own_model_span(step: &RawSettings, defaults: &RawSettings) -> Option<std::ops::Range<usize>> {
+    step.model.as_ref().or(defaults.model.as_ref()).map(|m| m.span.clone())
+}

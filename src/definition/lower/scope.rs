@@ -1,0 +1,193 @@
+//! What each text may refer to, and the check of every text against it.
+
+use crate::definition::lower::Lowering;
+use crate::definition::lower::draft::Draft;
+use crate::definition::lower::text::{Origin, Text};
+use crate::domain::finding::{Code, Finding};
+use crate::domain::shape::{Presence, Range, Scope, Shape};
+use crate::expression::Expression;
+use crate::template::Template;
+
+/// `each` over something that is no list.
+pub const EACH_NEEDS_LIST: Code = Code("P0407");
+/// `when` that is neither true nor false.
+pub const WHEN_NEEDS_BOOLEAN: Code = Code("P0408");
+
+/// The statuses that a text can see.
+const STATUSES: [&str; 5] = ["ok", "skipped", "failed", "timed_out", "cut"];
+
+/// Everything that can be referred to.
+#[derive(Debug)]
+pub struct World {
+    input: Shape,
+    steps: Vec<Visible>,
+}
+
+/// A step as others see it.
+#[derive(Debug)]
+struct Visible {
+    name: String,
+    shape: Shape,
+    /// Its answer, of one item.
+    answer: Shape,
+    fan_out: bool,
+    presence: Presence,
+}
+
+impl World {
+    /// What the steps make visible.
+    pub fn of(input: &Shape, drafts: &[Draft<'_>]) -> Self {
+        let steps = drafts.iter().map(|draft| {
+            let answer = draft.expected.typed.shape.clone();
+            let fan_out = draft.raw.each.is_some();
+            let shape = if fan_out { Shape::list(answer.clone()) } else { answer.clone() };
+            let name = draft.name().to_owned();
+            let presence = if draft.is_optional() {
+                Presence::Maybe(format!("'{name}' is optional"))
+            } else if draft.is_conditional() {
+                Presence::Maybe(format!("'{name}' may be skipped"))
+            } else {
+                Presence::Always
+            };
+            Visible { name, shape, answer, fan_out, presence }
+        });
+        Self { input: input.clone(), steps: steps.collect() }
+    }
+
+    /// What a text of the step at `own` sees; of the output, where `own` is `None`.
+    pub fn scope(&self, own: Option<usize>) -> Scope {
+        let mut scope = Scope::default();
+        scope.bind("input", self.input.clone(), Presence::Always);
+        let mut statuses = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            if Some(at) == own {
+                continue;
+            }
+            let statuses_of = STATUSES.iter().map(|s| (*s).to_owned()).collect();
+            statuses.push((step.name.as_str(), Shape::Enum(statuses_of)));
+            scope.bind(step.name.clone(), step.shape.clone(), step.presence.clone());
+            if step.fan_out {
+                let entry = Shape::object([
+                    ("item", Shape::Any),
+                    ("index", Shape::Integer(Range::default())),
+                    ("output", step.answer.clone()),
+                ]);
+                let items = format!("{}.items", step.name);
+                scope.bind(items, Shape::list(entry), step.presence.clone());
+            }
+        }
+        let run = Shape::object([("status", Shape::object(statuses))]);
+        scope.bind("run", run, Presence::Always);
+        scope
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn check_texts(&mut self, drafts: &mut [Draft<'_>], world: &World) {
+        for at in 0..drafts.len() {
+            let draft = &drafts[at];
+            let owner = draft.owner();
+            let outer = world.scope(Some(at));
+            if let Some(when) = &draft.when {
+                self.check_when(when, draft, &outer, &owner);
+            }
+            let mut inner = outer.clone();
+            if let Some(raw) = &draft.raw.each {
+                let item = draft
+                    .each
+                    .as_ref()
+                    .map_or(Shape::Any, |each| self.check_each(each, &outer, &owner, &raw.text));
+                inner.bind(draft.item(), item, Presence::Always);
+                inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
+            }
+            if let Some(judge) = draft.judged_by {
+                let why = "there is no `feedback` before the first verdict".to_owned();
+                let shape = drafts[judge].expected.typed.shape.clone();
+                inner.bind("feedback", shape, Presence::Maybe(why));
+            }
+            for text in [&draft.prompt, &draft.system].into_iter().flatten() {
+                self.check_template(text, &inner, &owner);
+            }
+        }
+    }
+
+    fn check_template(&mut self, text: &Text<Template>, scope: &Scope, owner: &str) {
+        for finding in text.body.check(scope) {
+            self.finding(&finding, &text.origin, owner);
+        }
+    }
+
+    /// The type of an expression, its problems reported.
+    pub(super) fn check_expression(
+        &mut self,
+        text: &Text<Expression>,
+        scope: &Scope,
+        owner: &str,
+    ) -> (Shape, bool) {
+        let (shape, findings) = text.body.check(scope);
+        for finding in &findings {
+            self.finding(finding, &text.origin, owner);
+        }
+        (shape, findings.is_empty())
+    }
+
+    fn check_when(
+        &mut self,
+        when: &Text<Expression>,
+        draft: &Draft<'_>,
+        scope: &Scope,
+        owner: &str,
+    ) {
+        let names_item = |name: &str| name == draft.item() || name == "index";
+        let per_item = draft.raw.each.is_some()
+            && when.body.mentions().iter().any(|m| names_item(&m.name));
+        if per_item {
+            let Origin::Here(node) = &when.origin else { return };
+            self.reader.not_yet(
+                &node.span,
+                &format!("{owner}: a `when` per item"),
+                "filter the list in the step that makes it",
+            );
+            return;
+        }
+        let (shape, sound) = self.check_expression(when, scope, owner);
+        if sound && !matches!(shape, Shape::Boolean | Shape::Any) {
+            let message = format!("`when` must be true or false, and is {}", shape.describe());
+            let help = "compare it, as plan.kind == \"refund\", or length(plan.items) > 0";
+            self.type_problem(WHEN_NEEDS_BOOLEAN, when, owner, message, help);
+        }
+    }
+
+    fn check_each(
+        &mut self,
+        each: &Text<Expression>,
+        scope: &Scope,
+        owner: &str,
+        source: &str,
+    ) -> Shape {
+        match self.check_expression(each, scope, owner) {
+            (Shape::List(item, _), _) => *item,
+            (Shape::Any, _) | (_, false) => Shape::Any,
+            (shape, true) => {
+                let message =
+                    format!("`each` needs a list, and {} is {}", source.trim(), shape.describe());
+                let help = "name a list, as plan.questions; one that may be null needs `?? []`";
+                self.type_problem(EACH_NEEDS_LIST, each, owner, message, help);
+                Shape::Any
+            }
+        }
+    }
+
+    fn type_problem(
+        &mut self,
+        code: Code,
+        text: &Text<Expression>,
+        owner: &str,
+        message: String,
+        help: &str,
+    ) {
+        let range = 0..text.body.source().trim_end().len();
+        let finding = Finding { code, range, message, help: Some(help.to_owned()) };
+        self.finding(&finding, &text.origin, owner);
+    }
+}

@@ -1,0 +1,471 @@
+//! Shapes as authors write them → `Shape`, and the JSON Schemas that stand among them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::definition::keys;
+use crate::definition::lower::Lowering;
+use crate::definition::page::{
+    NOT_YET, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, is_null, shown, to_json,
+};
+use crate::definition::raw::RawWorkflow;
+use crate::definition::yaml::{Key, Kind, Node};
+use crate::domain::finding::{Code, did_you_mean};
+use crate::domain::shape::{Field, ListRange, Object, Range, Shape, TextRange};
+use crate::schema::{Schema, inline};
+
+/// A shape name that is not known.
+pub const UNKNOWN_SHAPE: Code = Code("P0305");
+/// A shape inside itself.
+pub const RECURSIVE: Code = Code("P0306");
+/// An annotation that means nothing there.
+pub const ANNOTATION: Code = Code("P0307");
+/// A default that does not fit.
+pub const BAD_DEFAULT: Code = Code("P0308");
+/// A union other than `| null` and enums.
+pub const UNION: Code = Code("P0309");
+/// A key or name that shapes cannot hold.
+pub const BAD_KEY: Code = Code("P0310");
+
+/// The words for plain types.
+pub const TYPES: [&str; 5] = ["string", "integer", "number", "boolean", "any"];
+
+/// A shape, and the JSON Schema where it says more than a shape can.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// The shape.
+    pub shape: Shape,
+    /// The schema, where a JSON Schema stands in it.
+    pub embedded: Option<Value>,
+    /// Whether a problem hides the type.
+    pub unknown: bool,
+    about: Option<String>,
+    default: Option<Value>,
+}
+
+/// The named shapes of a workflow.
+#[derive(Debug, Default)]
+pub struct Shapes {
+    raw: BTreeMap<String, Node>,
+    done: BTreeMap<String, Typed>,
+    open: Vec<String>,
+}
+
+impl Typed {
+    /// A shape alone.
+    pub fn of(shape: Shape) -> Self {
+        Self { shape, embedded: None, unknown: false, about: None, default: None }
+    }
+
+    /// A type that a problem hides.
+    pub fn unknown() -> Self {
+        Self { unknown: true, ..Self::of(Shape::Any) }
+    }
+
+    /// A JSON Schema.
+    pub fn embedded(schema: Value) -> Self {
+        Self { embedded: Some(schema.clone()), ..Self::of(Schema::to_shape(&schema)) }
+    }
+
+    /// The JSON Schema.
+    pub fn schema(&self) -> Value {
+        self.embedded.clone().unwrap_or_else(|| Schema::of_shape(&self.shape))
+    }
+}
+
+impl Lowering<'_> {
+    /// Reads `shapes`; each is checked whether it is used or not.
+    pub(super) fn read_shapes(&mut self, raw: &RawWorkflow) {
+        for (key, node) in &raw.shapes {
+            let good = key.name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && key.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            if !good || TYPES.contains(&key.name.as_str()) || key.name == "null" {
+                self.reader
+                    .error(BAD_KEY, &key.span, format!("'{}' cannot name a shape", key.name))
+                    .help("letters, digits and _, and no type's name");
+                continue;
+            }
+            self.shapes.raw.insert(key.name.clone(), node.clone());
+        }
+        for (key, _) in &raw.shapes {
+            if self.shapes.raw.contains_key(&key.name) {
+                self.named(&key.name, &key.span);
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, span: &std::ops::Range<usize>) -> Option<Typed> {
+        if let Some(typed) = self.shapes.done.get(name) {
+            return Some(typed.clone());
+        }
+        if self.shapes.open.iter().any(|open| open == name) {
+            let cycle = self.shapes.open.join(" → ");
+            let message = format!("the shape '{name}' contains itself: {cycle} → {name}");
+            self.reader
+                .error(RECURSIVE, span, message)
+                .help("clients and models take finite shapes only: nest as deep as needed, by name");
+            return Some(Typed::unknown());
+        }
+        let node = self.shapes.raw.get(name)?.clone();
+        self.shapes.open.push(name.to_owned());
+        let typed = self.shape(&node, &format!("shape '{name}'"));
+        self.shapes.open.pop();
+        self.shapes.done.insert(name.to_owned(), typed.clone());
+        Some(typed)
+    }
+
+    /// Lowers a shape that no field holds: it cannot carry a field's annotations.
+    pub(super) fn shape(&mut self, node: &Node, owner: &str) -> Typed {
+        let typed = self.field_shape(node, owner);
+        if typed.default.is_some() || typed.about.is_some() {
+            self.reader.error(
+                ANNOTATION,
+                &node.span,
+                format!("{owner}: `$about` and `$default` annotate a field, and this is none"),
+            );
+        }
+        typed
+    }
+
+    fn field_shape(&mut self, node: &Node, owner: &str) -> Typed {
+        match &node.kind {
+            Kind::Scalar(scalar) => {
+                // A bare number or nothing at all is no shape; the words true and false are none either.
+                let Some(text) = self.reader.text(node, &format!("{owner}: a shape")) else {
+                    if !is_null(node)
+                        && let Some(last) = self.reader.found.last_mut()
+                    {
+                        last.help(format!("a shape says what is allowed: {}", TYPES.join(", ")));
+                    }
+                    return Typed::unknown();
+                };
+                self.words(&scalar.text, &text.span, owner)
+            }
+            Kind::List(items) => {
+                let [item] = items.as_slice() else {
+                    let message =
+                        format!("{owner}: a list's shape names one item shape, and here are {}", items.len());
+                    self.reader
+                        .error(WRONG_VALUE, &node.span, message)
+                        .help("write [string]; a choice of words is `low | high`");
+                    return Typed::unknown();
+                };
+                list(self.shape(item, owner))
+            }
+            Kind::Map(entries) => {
+                if entries.iter().any(|(key, _)| key.name.starts_with('$')) {
+                    return self.annotated(node, owner);
+                }
+                self.object(entries, owner)
+            }
+        }
+    }
+
+    fn object(&mut self, entries: &[(Key, Node)], owner: &str) -> Typed {
+        let mut object = Object::default();
+        let mut embedded: Vec<(String, Value)> = Vec::new();
+        let mut unknown = false;
+        for (key, value) in entries {
+            let (name, optional) = match key.name.strip_suffix('?') {
+                Some(name) => (name, true),
+                None => (key.name.as_str(), false),
+            };
+            if name.is_empty() || name.chars().count() > 64 || object.field(name).is_some() {
+                let message = format!("{owner}: '{name}' cannot be a field here");
+                self.reader
+                    .error(BAD_KEY, &key.span, message)
+                    .help("1 to 64 characters, each field once");
+                continue;
+            }
+            let typed = self.field_shape(value, owner);
+            unknown |= typed.unknown;
+            if let Some(default) = &typed.default {
+                self.check_default(default, &typed, value, owner);
+            }
+            embedded.extend(typed.embedded.map(|schema| (name.to_owned(), schema)));
+            object.fields.push(Field {
+                name: name.to_owned(),
+                shape: typed.shape,
+                optional,
+                default: typed.default,
+                about: typed.about,
+            });
+        }
+        let shape = Shape::Object(object);
+        let mut typed = Typed { unknown, ..Typed::of(shape) };
+        if !embedded.is_empty() {
+            let mut schema = Schema::of_shape(&typed.shape);
+            for (name, part) in embedded {
+                put_field(&mut schema, &name, part);
+            }
+            typed.embedded = Some(schema);
+        }
+        typed
+    }
+
+    fn check_default(&mut self, default: &Value, typed: &Typed, node: &Node, owner: &str) {
+        let Ok(schema) = Schema::compile(typed.schema()) else { return };
+        if let (Some(violation), false) = (schema.violations(default).first(), typed.unknown) {
+            let span = node.at_pointer("/$default").map_or(&node.span, |n| &n.span).clone();
+            let message = format!("{owner}: the default does not fit: {violation}");
+            self.reader.error(BAD_DEFAULT, &span, message);
+        }
+    }
+
+    fn annotated(&mut self, node: &Node, owner: &str) -> Typed {
+        let (mut base, mut about, mut default) = (None, None, None);
+        let mut bounds: Vec<(&Key, &Node)> = Vec::new();
+        for (key, value) in self.reader.map(node, &keys::ANNOTATION) {
+            match key.name.as_str() {
+                "$about" => {
+                    about = self.reader.text(value, &format!("{owner}: `$about`")).map(|t| t.value);
+                }
+                "$default" => default = Some(to_json(value)),
+                "$min" | "$max" | "$pattern" => bounds.push((key, value)),
+                _ if base.is_some() => {
+                    let message = format!("{owner}: keep one of `$type`, `$ref`, `$schema`");
+                    self.reader.error(ANNOTATION, &key.span, message);
+                }
+                "$type" => base = Some(self.shape(value, owner)),
+                "$ref" => base = Some(self.reference(value, owner)),
+                _ => {
+                    let typed = self.inline_schema(value, owner);
+                    base = Some(typed.map_or_else(Typed::unknown, |t| self.portable(t, value, owner)));
+                }
+            }
+        }
+        let Some(mut typed) = base else {
+            self.reader
+                .error(ANNOTATION, &node.span, format!("{owner}: an annotated shape has no `$type`"))
+                .help("{$type: string, $about: \"…\"}; fields' own names may not start with $");
+            return Typed::unknown();
+        };
+        for (key, value) in bounds {
+            bound(&mut self.reader, &mut typed.shape, key, value, owner);
+        }
+        Typed { about, default, ..typed }
+    }
+
+    fn reference(&mut self, node: &Node, owner: &str) -> Typed {
+        let Some(name) = self.reader.text(node, &format!("{owner}: `$ref`")) else {
+            return Typed::unknown();
+        };
+        if name.value.contains("://") || name.value.starts_with('#') {
+            let message = format!("{owner}: `$ref` names a file in the folder");
+            self.reader
+                .error(WRONG_VALUE, &name.span, message)
+                .help("as schemas/draft.json; nothing is loaded from the network");
+            return Typed::unknown();
+        }
+        let typed = self.schema_file(&Spanned { value: name.value, span: name.span }, owner);
+        typed.map_or_else(Typed::unknown, |typed| self.portable(typed, node, owner))
+    }
+
+    /// A schema that will be part of a larger one: references to its own root would lead elsewhere there.
+    fn portable(&mut self, typed: Typed, node: &Node, owner: &str) -> Typed {
+        let Some(schema) = typed.embedded.clone().filter(|schema| has_reference(schema)) else {
+            return typed;
+        };
+        let mut part = schema;
+        let mut outer = Map::from_iter([("type".to_owned(), Value::from("object"))]);
+        if let Some(defs) = part.as_object_mut().and_then(|map| map.remove("$defs")) {
+            outer.insert("$defs".to_owned(), defs);
+        }
+        outer.insert("properties".to_owned(), serde_json::json!({ "part": part }));
+        match inline(&Value::Object(outer)) {
+            Ok(inlined) => {
+                let part = inlined.pointer("/properties/part").cloned().unwrap_or(Value::Null);
+                Typed { embedded: Some(part), ..typed }
+            }
+            Err(error) => {
+                let message = format!("{owner}: this reference is not yet supported: {error}");
+                self.reader
+                    .error(NOT_YET, &node.span, message)
+                    .help("refer to `#/$defs/…` of the same schema, without recursion");
+                Typed::unknown()
+            }
+        }
+    }
+
+    /// `string`, `low | high`, `Answer | null`, `[string] | null`.
+    fn words(&mut self, text: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
+        let mut parts: Vec<&str> = split_top(text);
+        let before = parts.len();
+        parts.retain(|part| *part != "null");
+        let nullable = parts.len() < before;
+        let typed = match parts.as_slice() {
+            [] => {
+                self.reader.error(UNION, span, format!("{owner}: null alone is no shape"));
+                return Typed::unknown();
+            }
+            [one] => self.word(one, span, owner),
+            many => self.enumeration(many, span, owner),
+        };
+        if !nullable || typed.unknown {
+            return typed;
+        }
+        let embedded = typed.embedded.map(|schema| {
+            serde_json::json!({"anyOf": [schema, {"type": "null"}]})
+        });
+        Typed { embedded, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
+    }
+
+    fn word(&mut self, word: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
+        if let Some(inner) = word.strip_prefix('[').and_then(|w| w.strip_suffix(']')) {
+            return list(self.words(inner.trim(), span, owner));
+        }
+        match word {
+            "string" => Typed::of(Shape::text()),
+            "integer" => Typed::of(Shape::Integer(Range::default())),
+            "number" => Typed::of(Shape::Number(Range::default())),
+            "boolean" => Typed::of(Shape::Boolean),
+            "any" => Typed::of(Shape::Any),
+            name => self.named(name, span).unwrap_or_else(|| {
+                let names: Vec<String> = self.shapes.raw.keys().cloned().collect();
+                let known = TYPES.iter().copied().chain(names.iter().map(String::as_str));
+                let near = did_you_mean(name, known.clone())
+                    .map(|near| format!("did you mean '{near}'? "))
+                    .unwrap_or_default();
+                let known: Vec<&str> = known.collect();
+                let message = format!("{owner}: no shape '{name}'");
+                self.reader
+                    .error(UNKNOWN_SHAPE, span, message)
+                    .help(format!("{near}shapes: {}", known.join(", ")));
+                Typed::unknown()
+            }),
+        }
+    }
+
+    fn enumeration(
+        &mut self,
+        words: &[&str],
+        span: &std::ops::Range<usize>,
+        owner: &str,
+    ) -> Typed {
+        for (at, word) in words.iter().enumerate() {
+            let shape = TYPES.contains(word)
+                || word.starts_with(['[', '{'])
+                || self.shapes.raw.contains_key(*word);
+            let problem = if word.is_empty() {
+                "an enum's word is empty".to_owned()
+            } else if shape {
+                format!("'{word}' is a shape, and a choice of shapes is not supported")
+            } else if words[..at].contains(word) {
+                format!("the word '{word}' stands twice")
+            } else {
+                continue;
+            };
+            self.reader
+                .error(UNION, span, format!("{owner}: {problem}"))
+                .help("a choice is of words, `low | high`, or of a shape and null, `string | null`");
+            return Typed::unknown();
+        }
+        Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
+    }
+}
+
+/// The alternatives of `text`, not split inside brackets.
+fn split_top(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0_usize, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+fn list(item: Typed) -> Typed {
+    let shape = Shape::list(item.shape);
+    let embedded = item.embedded.map(|inner| {
+        let mut schema = Schema::of_shape(&shape);
+        if let Some(map) = schema.as_object_mut() {
+            map.insert("items".to_owned(), inner);
+        }
+        schema
+    });
+    Typed { embedded, unknown: item.unknown, ..Typed::of(shape) }
+}
+
+/// Puts a field's own schema in the place of what its shape says, annotations kept.
+fn put_field(schema: &mut Value, name: &str, mut part: Value) {
+    let Some(slot) = schema.get_mut("properties").and_then(|p| p.get_mut(name)) else { return };
+    if let Value::Object(map) = &mut part {
+        for key in ["description", "default"] {
+            if let Some(said) = slot.get(key) {
+                map.insert(key.to_owned(), said.clone());
+            }
+        }
+    }
+    *slot = part;
+}
+
+fn has_reference(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
+        Value::Array(items) => items.iter().any(has_reference),
+        _ => false,
+    }
+}
+
+/// Applies `$min`, `$max` or `$pattern`.
+fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node, owner: &str) {
+    let what = format!("{owner}: `{}`", key.name);
+    let least = key.name == "$min";
+    match (shape, key.name.as_str()) {
+        (Shape::Nullable(inner), _) => bound(reader, inner, key, value, owner),
+        (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
+        (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
+            let Value::Number(number) = to_json(value) else {
+                reader.error(WRONG_TYPE, &value.span, format!("{what} must be a number"));
+                return;
+            };
+            *(if least { &mut range.min } else { &mut range.max }) = Some(number);
+            let pair = range.min.as_ref().zip(range.max.as_ref());
+            let crossed = pair.is_some_and(|(min, max)| min.as_f64() > max.as_f64());
+            crossed_bounds(reader, value, crossed);
+        }
+        (
+            Shape::Text(TextRange { min, max, .. }) | Shape::List(_, ListRange { min, max }),
+            "$min" | "$max",
+        ) => {
+            let read = reader.integer(value, &what, 0..=u64::MAX).map(|n| n.value);
+            *(if least { &mut *min } else { &mut *max }) = read;
+            let crossed = (*min).zip(*max).is_some_and(|(min, max)| min > max);
+            crossed_bounds(reader, value, crossed);
+        }
+        (other, _) => {
+            let message = format!("{what} means nothing for {}", other.describe());
+            reader
+                .error(ANNOTATION, &key.span, message)
+                .help("`$min` and `$max` bound numbers and lengths of text and lists; `$pattern` text");
+        }
+    }
+}
+
+fn crossed_bounds(reader: &mut Reader<'_>, value: &Node, crossed: bool) {
+    if crossed {
+        reader.error(WRONG_VALUE, &value.span, "`$min` is greater than `$max`");
+    }
+}
+
+fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &str) {
+    let Some(text) = reader.text(value, what) else { return };
+    let schema = serde_json::json!({"type": "string", "pattern": text.value});
+    match Schema::compile(schema) {
+        Ok(_) => range.pattern = Some(text.value),
+        Err(error) => {
+            let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
+            reader.error(super::answer::BAD_SCHEMA, &value.span, message);
+        }
+    }
+}

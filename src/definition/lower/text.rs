@@ -1,0 +1,137 @@
+//! Texts of the two languages with the place they came from, so that findings in them can be shown there.
+
+use crate::definition::diagnostic::{Diagnostic, Severity};
+use crate::definition::lower::Lowering;
+use crate::definition::page::Spanned;
+use crate::definition::raw::{RawPrompt, RawText};
+use crate::definition::shelf::FileProblem;
+use crate::definition::source::Source;
+use crate::definition::yaml::{ContentMap, Kind, Node, Style};
+use crate::domain::finding::Finding;
+use crate::expression::Expression;
+use crate::template::Template;
+
+/// A parsed text.
+#[derive(Clone, Debug)]
+pub struct Text<T> {
+    /// What it says.
+    pub body: T,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Where a text stands.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// In the workflow file.
+    Here(Node),
+    /// A file of its own.
+    File(Box<Source>),
+}
+
+impl Lowering<'_> {
+    /// Parses an expression.
+    pub(super) fn expression(&mut self, raw: &RawText, owner: &str) -> Option<Text<Expression>> {
+        let origin = Origin::Here(raw.node.clone());
+        match Expression::parse(&raw.text) {
+            Ok(body) => Some(Text { body, origin }),
+            Err(finding) => {
+                self.finding(&finding, &origin, owner);
+                None
+            }
+        }
+    }
+
+    /// Parses a template, read from its file where it has one.
+    pub(super) fn template(&mut self, raw: &RawPrompt, owner: &str) -> Option<Text<Template>> {
+        let (text, origin) = match raw {
+            RawPrompt::Inline(raw) => (raw.text.clone(), Origin::Here(raw.node.clone())),
+            RawPrompt::File(name) => {
+                let source = self.file(name, owner)?;
+                (source.text.clone(), Origin::File(Box::new(source)))
+            }
+        };
+        match Template::parse(&text) {
+            Ok(body) => Some(Text { body, origin }),
+            Err(finding) => {
+                self.finding(&finding, &origin, owner);
+                None
+            }
+        }
+    }
+
+    /// Reads a file that the workflow names, and pins it.
+    pub(super) fn file(&mut self, name: &Spanned<String>, owner: &str) -> Option<Source> {
+        self.files.push(self.context.shelf.path(&name.value));
+        match self.context.shelf.read(&name.value) {
+            Ok(source) => {
+                self.version.add(name.value.as_bytes());
+                self.version.add(source.text.as_bytes());
+                Some(source)
+            }
+            Err(problem) => {
+                self.file_problem(&problem, name, owner);
+                None
+            }
+        }
+    }
+
+    fn file_problem(&mut self, problem: &FileProblem, name: &Spanned<String>, owner: &str) {
+        if let Some((source, at)) = &problem.broken {
+            let message = format!("{owner}: {}", problem.message);
+            let mut found =
+                Diagnostic::at(Severity::Error, problem.code, source, &(*at..*at + 1), message);
+            found.help(problem.help.clone());
+            self.reader.found.push(found);
+            return;
+        }
+        self.reader
+            .error(problem.code, &name.span, format!("{owner}: {}", problem.message))
+            .help(problem.help.clone());
+    }
+
+    /// Shows a finding where its text stands.
+    pub(super) fn finding(&mut self, finding: &Finding, origin: &Origin, owner: &str) {
+        let message = format!("{owner}: {}", finding.message);
+        let found = match origin {
+            Origin::Here(node) => {
+                let source = &self.reader.page.source;
+                let range = ContentMap::of(source, node).locate(&finding.range);
+                let comment = cut_by_comment(source, node);
+                let found = self.reader.error(finding.code, &range, message);
+                if comment {
+                    found.help(
+                        "YAML takes ' #' as the start of a comment: write the value as a block (`|`)",
+                    );
+                    return;
+                }
+                found
+            }
+            Origin::File(source) => {
+                let found = Diagnostic::at(
+                    Severity::Error,
+                    finding.code,
+                    source,
+                    &finding.range,
+                    message,
+                );
+                self.reader.found.push(found);
+                let last = self.reader.found.len() - 1;
+                &mut self.reader.found[last]
+            }
+        };
+        found.help.clone_from(&finding.help);
+    }
+}
+
+/// Whether a comment follows a plain value with an open quote or bracket: the comment is part of what was
+/// meant.
+fn cut_by_comment(source: &Source, node: &Node) -> bool {
+    let Kind::Scalar(scalar) = &node.kind else { return false };
+    let open = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
+    let unclosed =
+        scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
+    let rest = source.text.get(node.span.end..).unwrap_or_default();
+    let comment = rest.lines().next().is_some_and(|line| line.trim_start().starts_with('#'));
+    scalar.style == Style::Plain && unclosed && comment
+}

@@ -1,0 +1,451 @@
+//! A parsed file, the problems found so far, and the reading of single values with their checks.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::definition::diagnostic::{Diagnostic, Severity};
+use crate::definition::keys::Place;
+use crate::definition::source::Source;
+use crate::definition::yaml::{self, Key, Kind, Node, Scalar, Style};
+use crate::domain::finding::{Code, did_you_mean};
+use crate::domain::money::Usd;
+use crate::domain::time::{Share, parse_duration, show};
+
+/// A key that may stand nowhere.
+pub const UNKNOWN_KEY: Code = Code("P0104");
+/// A key that belongs elsewhere.
+pub const MISPLACED_KEY: Code = Code("P0105");
+/// A key that must be there.
+pub const MISSING_KEY: Code = Code("P0106");
+/// A value of the wrong type.
+pub const WRONG_TYPE: Code = Code("P0107");
+/// A value out of its range, or without its unit.
+pub const WRONG_VALUE: Code = Code("P0108");
+/// A word that is not one of the allowed ones.
+pub const WRONG_WORD: Code = Code("P0109");
+/// Part of the format, not of this version.
+pub const NOT_YET: Code = Code("P0901");
+
+/// A value and its bytes in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub span: Range<usize>,
+}
+
+/// A parsed file.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its text.
+    pub source: Source,
+    /// Its tree.
+    pub root: Node,
+}
+
+/// Reads values of one file and collects what is wrong with them.
+pub struct Reader<'a> {
+    /// The file.
+    pub page: &'a Page,
+    /// What was found.
+    pub found: &'a mut Vec<Diagnostic>,
+}
+
+/// What a plain scalar means under YAML's core schema.
+#[derive(Clone, Debug, PartialEq)]
+enum Meaning {
+    Null,
+    Boolean(bool),
+    Number(serde_json::Number),
+    Text,
+}
+
+impl Page {
+    /// Parses a file; what is wrong with its YAML goes to `found`. An empty file is an empty mapping.
+    pub fn parse(source: Source, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let (root, problems) = yaml::parse(&source);
+        let broken = root.is_none() && !problems.is_empty();
+        found.extend(problems);
+        if broken {
+            return None;
+        }
+        let root = root.unwrap_or(Node { span: 0..0, kind: Kind::Map(Vec::new()) });
+        Some(Self { source, root })
+    }
+
+    /// A problem of this file.
+    #[must_use]
+    pub fn problem(
+        &self,
+        severity: Severity,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        let mut found = Diagnostic::at(severity, code, &self.source, range, message);
+        found.pointer = self.root.pointer_at(range.start);
+        found
+    }
+}
+
+impl Reader<'_> {
+    /// Reports an error.
+    pub fn error(
+        &mut self,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Severity::Error, code, range, message)
+    }
+
+    /// Reports a warning.
+    pub fn warn(
+        &mut self,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Severity::Warning, code, range, message)
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.found.push(self.page.problem(severity, code, range, message));
+        let last = self.found.len() - 1;
+        &mut self.found[last]
+    }
+
+    /// Refuses what the format has and this version has not.
+    pub fn not_yet(&mut self, range: &Range<usize>, what: &str, instead: &str) {
+        self.error(NOT_YET, range, format!("{what} is not yet supported")).help(instead);
+    }
+
+    /// The known entries of a mapping; every other key is reported.
+    pub fn map<'n>(&mut self, node: &'n Node, place: &Place) -> Vec<(&'n Key, &'n Node)> {
+        let mut known = Vec::new();
+        for (key, value) in self.entries(node, place.name) {
+            let name = key.name.as_str();
+            if place.keys.contains(&name) {
+                known.push((key, value));
+            } else if place.later.contains(&name) {
+                let what = format!("`{name}` in {}", place.name);
+                self.not_yet(&key.span, &what, "remove it; its name is reserved for a later version");
+            } else if !(place.extensible && name.starts_with("x-")) {
+                self.unknown(key, place);
+            }
+        }
+        known
+    }
+
+    fn unknown(&mut self, key: &Key, place: &Place) {
+        let name = key.name.as_str();
+        let elsewhere = place.elsewhere(name);
+        if !elsewhere.is_empty() {
+            let message = format!("'{name}' may not stand in {}", place.name);
+            let help = format!("'{name}' belongs under {}", elsewhere.join(" or "));
+            self.error(MISPLACED_KEY, &key.span, message).help(help);
+            return;
+        }
+        let candidates = place.keys.iter().chain(place.later).copied();
+        let help = did_you_mean(name, candidates)
+            .map(|near| format!("did you mean '{near}'? "))
+            .unwrap_or_default();
+        let keys = place.keys.join(", ");
+        self.error(UNKNOWN_KEY, &key.span, format!("unknown key '{name}' in {}", place.name))
+            .help(format!("{help}keys: {keys}"));
+    }
+
+    /// The entries of a mapping whose keys are free.
+    pub fn entries<'n>(&mut self, node: &'n Node, what: &str) -> Vec<(&'n Key, &'n Node)> {
+        match &node.kind {
+            Kind::Map(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
+            Kind::Scalar(_) | Kind::List(_) => {
+                self.wrong_type(node, &format!("{what} must be a mapping"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// The items of a list.
+    pub fn items<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
+        if let Kind::List(items) = &node.kind {
+            return items;
+        }
+        self.wrong_type(node, &format!("{what} must be a list"));
+        &[]
+    }
+
+    /// Text: quoted, a block, or plain and nothing else.
+    pub fn text(&mut self, node: &Node, what: &str) -> Option<Spanned<String>> {
+        if let Kind::Scalar(scalar) = &node.kind
+            && scalar.meaning() == Meaning::Text
+        {
+            return Some(Spanned { value: scalar.text.clone(), span: node.span.clone() });
+        }
+        let quotable = matches!(&node.kind, Kind::Scalar(s) if !s.text.is_empty());
+        let shown = shown(node);
+        let found = self.wrong_type(node, &format!("{what} must be text"));
+        if quotable {
+            found.help(format!("nothing is coerced: quote it, \"{shown}\""));
+        }
+        None
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, node: &Node, what: &str) -> Option<Spanned<bool>> {
+        if let Kind::Scalar(scalar) = &node.kind
+            && let Meaning::Boolean(value) = scalar.meaning()
+        {
+            return Some(Spanned { value, span: node.span.clone() });
+        }
+        self.wrong_type(node, &format!("{what} must be true or false"));
+        None
+    }
+
+    /// A whole number within bounds, both included.
+    pub fn integer(
+        &mut self,
+        node: &Node,
+        what: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+    ) -> Option<Spanned<u64>> {
+        let (min, max) = (*bounds.start(), *bounds.end());
+        let number = match &node.kind {
+            Kind::Scalar(scalar) => match scalar.meaning() {
+                Meaning::Number(number) => Some(number),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(number) = number else {
+            self.wrong_type(node, &format!("{what} must be a whole number"));
+            return None;
+        };
+        match number.as_u64().filter(|n| bounds.contains(n)) {
+            Some(value) => Some(Spanned { value, span: node.span.clone() }),
+            None => {
+                let bound = if max >= 1_000_000_000 {
+                    format!("at least {min}")
+                } else {
+                    format!("from {min} to {max}")
+                };
+                let message = format!("{what} must be a whole number {bound}, and is {number}");
+                self.error(WRONG_VALUE, &node.span, message);
+                None
+            }
+        }
+    }
+
+    /// The same, for small numbers.
+    pub fn small(
+        &mut self,
+        node: &Node,
+        what: &str,
+        bounds: std::ops::RangeInclusive<u32>,
+    ) -> Option<Spanned<u32>> {
+        let wide = u64::from(*bounds.start())..=u64::from(*bounds.end());
+        let read = self.integer(node, what, wide)?;
+        u32::try_from(read.value).ok().map(|value| Spanned { value, span: read.span })
+    }
+
+    /// A number within bounds, both included.
+    pub fn number(
+        &mut self,
+        node: &Node,
+        what: &str,
+        bounds: std::ops::RangeInclusive<f64>,
+    ) -> Option<Spanned<f64>> {
+        let number = match &node.kind {
+            Kind::Scalar(scalar) => match scalar.meaning() {
+                Meaning::Number(number) => number.as_f64(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(value) = number else {
+            self.wrong_type(node, &format!("{what} must be a number"));
+            return None;
+        };
+        if !bounds.contains(&value) {
+            let (min, max) = (bounds.start(), bounds.end());
+            let message = format!("{what} must be from {min} to {max}, and is {value}");
+            self.error(WRONG_VALUE, &node.span, message);
+            return None;
+        }
+        Some(Spanned { value, span: node.span.clone() })
+    }
+
+    /// Dollars, from 0 to a million.
+    pub fn dollars(&mut self, node: &Node, what: &str) -> Option<Spanned<Usd>> {
+        let read = self.number(node, what, 0.0..=1_000_000.0)?;
+        Usd::from_dollars(read.value).map(|value| Spanned { value, span: read.span })
+    }
+
+    /// A duration with its unit, within bounds.
+    pub fn duration(
+        &mut self,
+        node: &Node,
+        what: &str,
+        bounds: std::ops::RangeInclusive<Duration>,
+    ) -> Option<Spanned<Duration>> {
+        let text = match &node.kind {
+            Kind::Scalar(scalar) => scalar.text.as_str(),
+            Kind::List(_) | Kind::Map(_) => "",
+        };
+        let Some(value) = parse_duration(text) else {
+            let message = format!("{what} must be a duration with its unit");
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            let help = if digits {
+                format!("write {text}s for seconds; units are ms, s, m, h")
+            } else {
+                "as 250ms, 20s, 1.5s or 2m".to_owned()
+            };
+            self.error(WRONG_VALUE, &node.span, message).help(help);
+            return None;
+        };
+        if !bounds.contains(&value) {
+            let (min, max) = (show(*bounds.start()), show(*bounds.end()));
+            let message = format!("{what} must be from {min} to {max}, and is {}", show(value));
+            self.error(WRONG_VALUE, &node.span, message);
+            return None;
+        }
+        Some(Spanned { value, span: node.span.clone() })
+    }
+
+    /// A share with its percent sign.
+    pub fn share(&mut self, node: &Node, what: &str) -> Option<Spanned<Share>> {
+        let text = match &node.kind {
+            Kind::Scalar(scalar) => scalar.text.as_str(),
+            Kind::List(_) | Kind::Map(_) => "",
+        };
+        if let Some(value) = Share::parse(text) {
+            return Some(Spanned { value, span: node.span.clone() });
+        }
+        self.error(WRONG_VALUE, &node.span, format!("{what} must be a share from 0% to 100%"))
+            .help("with its sign, as 80%");
+        None
+    }
+
+    /// One of a few words.
+    pub fn word<T: Copy>(
+        &mut self,
+        node: &Node,
+        what: &str,
+        words: &[(&str, T)],
+    ) -> Option<Spanned<T>> {
+        let text = match &node.kind {
+            Kind::Scalar(scalar) => scalar.text.as_str(),
+            Kind::List(_) | Kind::Map(_) => {
+                self.wrong_type(node, &format!("{what} must be a word"));
+                return None;
+            }
+        };
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(Spanned { value: *value, span: node.span.clone() });
+        }
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let near = did_you_mean(text, names.iter().copied())
+            .map(|near| format!("did you mean '{near}'? "))
+            .unwrap_or_default();
+        self.error(WRONG_WORD, &node.span, format!("{what} may not be '{text}'"))
+            .help(format!("{near}one of: {}", names.join(", ")));
+        None
+    }
+
+    /// Reports a value of the wrong type, naming what stands there.
+    pub fn wrong_type(&mut self, node: &Node, message: &str) -> &mut Diagnostic {
+        let is = match &node.kind {
+            Kind::List(_) => "is a list",
+            Kind::Map(_) => "is a mapping",
+            Kind::Scalar(scalar) => match scalar.meaning() {
+                Meaning::Null => "is empty",
+                Meaning::Boolean(_) => "is true or false",
+                Meaning::Number(_) => "is a number",
+                Meaning::Text => "is text",
+            },
+        };
+        self.error(WRONG_TYPE, &node.span, format!("{message}, and {is}"))
+    }
+}
+
+/// A scalar's text, cut to what fits a message.
+#[must_use]
+pub fn shown(node: &Node) -> String {
+    match &node.kind {
+        Kind::Scalar(scalar) => scalar.text.chars().take(40).collect(),
+        Kind::List(_) => "[…]".to_owned(),
+        Kind::Map(_) => "{…}".to_owned(),
+    }
+}
+
+/// Whether nothing was written, or an explicit null.
+#[must_use]
+pub fn is_null(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Scalar(scalar) if scalar.meaning() == Meaning::Null)
+}
+
+/// The value as JSON, by YAML's core schema.
+#[must_use]
+pub fn to_json(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Scalar(scalar) => match scalar.meaning() {
+            Meaning::Null => Value::Null,
+            Meaning::Boolean(value) => Value::Bool(value),
+            Meaning::Number(number) => Value::Number(number),
+            Meaning::Text => Value::String(scalar.text.clone()),
+        },
+        Kind::List(items) => Value::Array(items.iter().map(to_json).collect()),
+        Kind::Map(entries) => {
+            Value::Object(entries.iter().map(|(k, v)| (k.name.clone(), to_json(v))).collect())
+        }
+    }
+}
+
+impl Scalar {
+    fn meaning(&self) -> Meaning {
+        if self.style != Style::Plain {
+            return Meaning::Text;
+        }
+        match self.text.as_str() {
+            "" | "~" | "null" | "Null" | "NULL" => Meaning::Null,
+            "true" | "True" | "TRUE" => Meaning::Boolean(true),
+            "false" | "False" | "FALSE" => Meaning::Boolean(false),
+            text => number(text).map_or(Meaning::Text, Meaning::Number),
+        }
+    }
+}
+
+/// A number of YAML's core schema that JSON can hold.
+fn number(text: &str) -> Option<serde_json::Number> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        || !unsigned.contains(|c: char| c.is_ascii_digit())
+    {
+        return None;
+    }
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok().map(Into::into);
+    }
+    if let Some(octal) = text.strip_prefix("0o") {
+        return u64::from_str_radix(octal, 8).ok().map(Into::into);
+    }
+    if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return None;
+    }
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = text.parse::<u64>() {
+        return Some(whole.into());
+    }
+    text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)
+}

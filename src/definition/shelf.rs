@@ -1,0 +1,182 @@
+//! Reading the files of a folder: bounded, inside the folder only, symbolic links followed and checked.
+
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use crate::definition::source::Source;
+use crate::domain::finding::Code;
+
+/// Most bytes of one file.
+pub const FILE_LIMIT: u64 = 1 << 20;
+/// A file that cannot be read.
+pub const UNREADABLE: Code = Code("P0601");
+/// A file beyond the limit.
+pub const FILE_TOO_LARGE: Code = Code("P0602");
+/// A file outside the folder.
+pub const OUTSIDE: Code = Code("P0603");
+/// A file that is not UTF-8.
+pub const NOT_TEXT: Code = Code("P0604");
+
+/// Where a workflow's files are.
+#[derive(Clone, Debug)]
+pub enum Shelf {
+    /// A folder on disk.
+    Disk {
+        /// The folder.
+        root: PathBuf,
+        /// Its name in diagnostics, with `/`; empty for the current one.
+        label: String,
+    },
+    /// The examples built into the program: relative path and content.
+    Builtin(&'static [(&'static str, &'static str)]),
+}
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileProblem {
+    /// The code.
+    pub code: Code,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    /// The bytes up to the first that is not UTF-8, the rest replaced; and where that is.
+    pub broken: Option<(Source, usize)>,
+}
+
+impl FileProblem {
+    fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into(), broken: None }
+    }
+}
+
+impl Shelf {
+    /// The name of a file in diagnostics.
+    #[must_use]
+    pub fn label(&self, relative: &str) -> String {
+        match self {
+            Self::Disk { label, .. } if label.is_empty() => relative.to_owned(),
+            Self::Disk { label, .. } => format!("{label}/{relative}"),
+            Self::Builtin(_) => format!("builtin/{relative}"),
+        }
+    }
+
+    /// The path of a file; for built-in ones, its name.
+    #[must_use]
+    pub fn path(&self, relative: &str) -> PathBuf {
+        match self {
+            Self::Disk { root, .. } => root.join(relative),
+            Self::Builtin(_) => PathBuf::from(self.label(relative)),
+        }
+    }
+
+    /// Reads a file named relative to the folder. It must lie inside, links resolved.
+    ///
+    /// # Errors
+    /// A path that is absolute, has `..` or leads outside; a file that is missing, too large, not a plain
+    /// file, or not UTF-8.
+    pub fn read(&self, relative: &str) -> Result<Source, FileProblem> {
+        let named = Path::new(relative);
+        let plain = |c: Component<'_>| matches!(c, Component::Normal(_) | Component::CurDir);
+        if relative.is_empty() || !named.components().all(plain) || relative.contains('\0') {
+            return Err(FileProblem::new(
+                OUTSIDE,
+                format!("'{relative}' is not a path inside the folder"),
+                "name files relative to the workflow, without '..'",
+            ));
+        }
+        match self {
+            Self::Builtin(files) => {
+                let name = relative.trim_start_matches("./");
+                let found = files.iter().find(|(path, _)| *path == name);
+                found.map(|(_, text)| Source::new(self.label(name), *text)).ok_or_else(|| {
+                    FileProblem::new(UNREADABLE, format!("no file '{relative}'"), "check its name")
+                })
+            }
+            Self::Disk { root, .. } => {
+                let full = root.join(named);
+                let inside = full
+                    .canonicalize()
+                    .and_then(|full| root.canonicalize().map(|root| (full, root)))
+                    .map_err(|error| unreadable(relative, &error))?;
+                if !inside.0.starts_with(&inside.1) {
+                    return Err(FileProblem::new(
+                        OUTSIDE,
+                        format!("'{relative}' leads outside the folder through a link"),
+                        "copy the file into the folder",
+                    ));
+                }
+                read_file(&inside.0, self.label(relative), relative)
+            }
+        }
+    }
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> FileProblem {
+    let help = if error.kind() == std::io::ErrorKind::NotFound {
+        "check the name; paths are relative to the workflow file"
+    } else {
+        "check that the server may read it"
+    };
+    FileProblem::new(UNREADABLE, format!("cannot read '{name}': {}", reason(error)), help)
+}
+
+/// The system's words without its numbers.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// Reads a plain file of text, up to the limit.
+///
+/// # Errors
+/// See [`Shelf::read`].
+pub fn read_file(path: &Path, label: String, name: &str) -> Result<Source, FileProblem> {
+    // Opening a FIFO would wait for its writer.
+    let about = std::fs::metadata(path).map_err(|error| unreadable(name, &error))?;
+    if !about.is_file() {
+        return Err(FileProblem::new(
+            UNREADABLE,
+            format!("'{name}' is not a plain file"),
+            "name a file",
+        ));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| unreadable(name, &error))?;
+    // One byte more than the limit tells a larger file apart, even one that grows while it is read.
+    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(|e| unreadable(name, &e))?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(FileProblem::new(
+            FILE_TOO_LARGE,
+            format!("'{name}' is larger than 1 MiB"),
+            "pass large documents as input; a definition is small",
+        ));
+    }
+    text(bytes, label, name)
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// The first byte that is not UTF-8, with its place.
+pub fn text(bytes: Vec<u8>, label: String, name: &str) -> Result<Source, FileProblem> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(label, text)),
+        Err(error) => {
+            let mut at = error.utf8_error().valid_up_to();
+            let bytes = error.into_bytes();
+            let byte = bytes.get(at).copied().unwrap_or_default();
+            if bytes.starts_with("\u{feff}".as_bytes()) {
+                at = at.saturating_sub('\u{feff}'.len_utf8());
+            }
+            let source = Source::new(label, String::from_utf8_lossy(&bytes));
+            let mut problem = FileProblem::new(
+                NOT_TEXT,
+                format!("'{name}' is not UTF-8: byte 0x{byte:02x}"),
+                "save the file as UTF-8",
+            );
+            problem.broken = Some((source, at));
+            Err(problem)
+        }
+    }
+}
