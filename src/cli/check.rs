@@ -69,7 +69,7 @@ impl Check {
         let mut findings = Findings::default();
         if self.paths.is_empty() {
             let house = House::open(&self.place, &Simulated::default()).await;
-            findings.add(house.catalog);
+            findings.add(&house.catalog);
         }
         for path in &self.paths {
             self.look(path, &mut findings).await;
@@ -96,15 +96,15 @@ impl Check {
         if about.is_dir() {
             let folder = Folder::at(path);
             let house = House::of_folder(folder, &self.place, &simulated, environment).await;
-            findings.add(house.catalog);
+            findings.add(&house.catalog);
             return;
         }
         let folder = self.place.dir.clone().unwrap_or_else(|| folder_of(path));
         let house =
             House::of_folder(Folder::at(folder), &self.place, &simulated, environment).await;
         let of_configuration = |found: &Diagnostic| found.file.ends_with(CONFIGURATION_FILE);
-        let configuration = house.catalog.diagnostics.into_iter().filter(of_configuration);
-        findings.diagnostics.extend(configuration);
+        let configuration = house.catalog.diagnostics.iter().filter(|f| of_configuration(f));
+        findings.diagnostics.extend(configuration.cloned());
         if path.file_name().is_some_and(|name| name == CONFIGURATION_FILE) {
             return;
         }
@@ -115,14 +115,14 @@ impl Check {
 }
 
 impl Findings {
-    fn add(&mut self, catalog: Catalog) {
+    fn add(&mut self, catalog: &Catalog) {
         let quarantined = catalog.quarantined.iter().filter(|q| !q.serving_previous).count();
         self.workflows += catalog.workflows.len() + quarantined;
-        for found in catalog.diagnostics {
+        for found in &catalog.diagnostics {
             if found.code == NO_FOLDER {
-                self.unreadable.push(found.message);
+                self.unreadable.push(found.message.clone());
             } else {
-                self.diagnostics.push(found);
+                self.diagnostics.push(found.clone());
             }
         }
     }

@@ -4,8 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::exit::Exit;
-use super::output;
 use super::place::{Place, Simulated, State, shown};
 use super::probe;
 use crate::definition::catalog::{Catalog, load};
@@ -15,7 +13,7 @@ use crate::definition::folder::Folder;
 use crate::domain::provider::{Dialect, ProviderSettings, SimulatorSettings};
 use crate::driver::clock::Clock;
 use crate::driver::{Host, HostSettings, Lanes};
-use crate::provider::registry::connect;
+use crate::provider::registry::{ConnectError, connect};
 use crate::provider::simulated::{Pace, Recordings, Simulator};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 
@@ -24,10 +22,8 @@ use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 pub struct House {
     /// Which folder.
     pub folder: Folder,
-    /// What it was loaded with.
-    pub environment: Environment,
     /// What it holds.
-    pub catalog: Catalog,
+    pub catalog: Arc<Catalog>,
 }
 
 impl House {
@@ -40,23 +36,14 @@ impl House {
 
     /// Loads `folder`.
     pub async fn of_folder(
-        mut folder: Folder,
+        folder: Folder,
         place: &Place,
         simulated: &Simulated,
-        mut environment: Environment,
+        environment: Environment,
     ) -> Self {
-        if let Some(file) = &place.config {
-            folder = folder.with_configuration(file);
-        }
-        if let Some((regime, seed)) = simulated.regime() {
-            folder = folder.simulated(regime, seed);
-        }
-        let configured = folder.configuration_file().is_some_and(|(file, _)| file.exists());
-        if !configured && folder.simulation().is_none() {
-            environment = environment.with_local(probe::local_servers().await);
-        }
+        let (folder, environment) = prepared(folder, place, simulated, environment).await;
         let catalog = load(&folder, &environment, None);
-        Self { folder, environment, catalog }
+        Self { folder, catalog: Arc::new(catalog) }
     }
 
     /// Whether every answer is made up.
@@ -65,26 +52,22 @@ impl House {
         self.catalog.configuration.is_simulated()
     }
 
-    /// A host for this folder's runs.
+    /// A host for this folder's runs, and what is wrong with providers it cannot use.
     ///
     /// # Errors
-    /// Options that do not fit, providers that cannot be set up; already told.
-    pub fn host(&self, simulated: &Simulated, state: &State) -> Result<Arc<Host>, Exit> {
-        let pace = simulated.pace(self.simulated());
-        let speed = pace.map_err(|error| output::refuse(Exit::Usage, error))?;
-        let clock = Clock::sped_up(speed);
+    /// Options that do not fit together.
+    pub fn host(
+        &self,
+        simulated: &Simulated,
+        state: &State,
+    ) -> Result<(Arc<Host>, Vec<String>), String> {
+        let clock = Clock::sped_up(simulated.pace(self.simulated())?);
         let configuration = &self.catalog.configuration;
-        let lanes = lanes(configuration, clock, &recordings()).map_err(|errors| {
-            for error in &errors {
-                output::refuse(Exit::Usage, error);
-            }
-            output::note("'punctual check' shows where; 'punctual doctor' shows what was found");
-            Exit::Usage
-        })?;
+        let (lanes, wrong) = lanes(configuration, clock);
         let limits = configuration.limits;
         let settings =
             HostSettings { lanes, limits, store: state.store(), clock, seed: simulated.seed };
-        Ok(Arc::new(Host::new(settings)))
+        Ok((Arc::new(Host::new(settings)), wrong))
     }
 
     /// Where the definitions are, in words.
@@ -122,37 +105,56 @@ pub fn folder_of(file: &Path) -> PathBuf {
     }
 }
 
-/// Answers that the simulator has in store for the shipped workflows.
-#[must_use]
-pub fn recordings() -> Arc<Recordings> {
-    Arc::new(Recordings::default())
+/// The folder and environment that a load, or a watch, begins with.
+pub async fn prepared(
+    mut folder: Folder,
+    place: &Place,
+    simulated: &Simulated,
+    mut environment: Environment,
+) -> (Folder, Environment) {
+    if let Some(file) = &place.config {
+        folder = folder.with_configuration(file);
+    }
+    if let Some((regime, seed)) = simulated.regime() {
+        folder = folder.simulated(regime, seed);
+    }
+    let configured = folder.configuration_file().is_some_and(|(file, _)| file.exists());
+    if !configured && folder.simulation().is_none() {
+        environment = environment.with_local(probe::local_servers().await);
+    }
+    (folder, environment)
 }
 
-/// Every provider of a configuration, ready to be sent exchanges.
-///
-/// # Errors
-/// Settings that are wrong in themselves, each in words.
-pub fn lanes(
-    configuration: &Configuration,
-    clock: Clock,
-    recordings: &Arc<Recordings>,
-) -> Result<Lanes, Vec<String>> {
+/// Every provider of a configuration that can be sent exchanges, and what is wrong with the others.
+#[must_use]
+pub fn lanes(configuration: &Configuration, clock: Clock) -> (Lanes, Vec<String>) {
     let pace = Pace::of(clock.speed()).unwrap_or(Pace::REAL);
+    let recordings = Arc::new(Recordings::shipped());
     let simulate = |one: &ProviderSettings, settings: &SimulatorSettings| -> Arc<dyn Provider> {
         match Simulator::new(&one.name, settings, pace, recordings.clone()) {
             Ok(simulator) => Arc::new(simulator),
             Err(error) => Arc::new(NoRegime { why: error.to_string() }),
         }
     };
-    let providers = connect(&configuration.providers, &simulate)
-        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let mut lanes = Lanes::default();
-    for one in &configuration.providers {
-        if let Some(provider) = providers.get(&one.name) {
-            lanes.add(&one.name, provider, one.limits, clock);
+    let mut add = |settings: &[ProviderSettings]| -> Result<(), Vec<ConnectError>> {
+        let providers = connect(settings, &simulate)?;
+        for one in settings {
+            if let Some(provider) = providers.get(&one.name) {
+                lanes.add(&one.name, provider, one.limits, clock);
+            }
+        }
+        Ok(())
+    };
+    let mut wrong = Vec::new();
+    if add(&configuration.providers).is_err() {
+        // One wrong provider must not take the others down.
+        for one in &configuration.providers {
+            let errors = add(std::slice::from_ref(one)).err().unwrap_or_default();
+            wrong.extend(errors.iter().map(ToString::to_string));
         }
     }
-    Ok(lanes)
+    (lanes, wrong)
 }
 
 /// Whether a provider's answers are made up.

@@ -3,7 +3,7 @@
 use tracing_subscriber::EnvFilter;
 
 use super::output;
-const LOG_CEILING: &str = "rmcp=warn";
+use crate::server::LOG_CEILING;
 
 /// Variables that say what is logged; the first that is set counts.
 const VARIABLES: [&str; 2] = ["PUNCTUAL_LOG", "RUST_LOG"];

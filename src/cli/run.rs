@@ -91,7 +91,15 @@ impl Run {
         let (house, workflow) = self.find().await?;
         let input = argument::input(self.input.as_deref(), &self.fields)
             .map_err(|error| output::refuse(Exit::Usage, error))?;
-        let host = house.host(&self.simulated, &self.state)?;
+        let (host, wrong) = house
+            .host(&self.simulated, &self.state)
+            .map_err(|error| output::refuse(Exit::Usage, error))?;
+        for error in &wrong {
+            output::refuse(Exit::Usage, error);
+        }
+        if !wrong.is_empty() {
+            return Err(Exit::Usage);
+        }
         if let Some(asked) = self.deadline.filter(|asked| *asked > workflow.plan.deadline) {
             output::note(format_args!(
                 "note: {} s was asked for, but the workflow's own deadline of {} holds",

@@ -1,5 +1,7 @@
 //! `punctual runs`: the latest runs.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
@@ -98,28 +100,29 @@ impl Runs {
 }
 
 fn table(reports: &[RunReport]) -> Table {
-    let mut table = Table::new(["run", "started (UTC)", "outcome", "took", "of", "cost", "workflow"]);
+    let mut table = Table::new(["run", "started (UTC)", "workflow", "outcome", "took", "cost", "note"]);
     for report in reports {
         let cost = Usd::from_dollars(report.cost_usd).unwrap_or(Usd::ZERO);
         let failure = report.failure.as_ref().filter(|_| report.outcome == "failed");
-        let why = failure.map(|failure| format!(": {}", failure.class)).unwrap_or_default();
-        let simulated = if report.simulated { " (simulated)" } else { "" };
+        let simulated = report.simulated.then_some("simulated");
+        let notes: Vec<&str> =
+            failure.map(|failure| failure.class.as_str()).into_iter().chain(simulated).collect();
         table.row(vec![
             (Style::Bold, report.run_id.clone()),
             (Style::Plain, started(&report.started_at)),
-            (outcome_style(&report.outcome), format!("{}{why}", report.outcome)),
-            (Style::Plain, show(std::time::Duration::from_millis(report.elapsed_ms))),
-            (Style::Dim, show(std::time::Duration::from_millis(report.deadline_ms))),
+            (Style::Plain, report.workflow.clone()),
+            (outcome_style(&report.outcome), report.outcome.clone()),
+            (Style::Plain, show(Duration::from_millis(report.elapsed_ms))),
             (Style::Plain, cost.to_string()),
-            (Style::Plain, format!("{}{simulated}", report.workflow)),
+            (Style::Dim, notes.join(", ")),
         ]);
     }
     table
 }
 
-/// `2026-11-30 01:12:03`
+/// `2026-11-30 01:12`
 fn started(rfc3339: &str) -> String {
-    rfc3339.chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect()
+    rfc3339.chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 
 /// How an outcome stands out.
