@@ -61,7 +61,8 @@ impl House {
         simulated: &Simulated,
         state: &State,
     ) -> Result<(Arc<Host>, Vec<String>), String> {
-        let clock = Clock::sped_up(simulated.pace(self.simulated())?);
+        simulated.fits(self.simulated())?;
+        let clock = Clock::sped_up(simulated.speed());
         let configuration = &self.catalog.configuration;
         let (lanes, wrong) = lanes(configuration, clock);
         let limits = configuration.limits;

@@ -3,8 +3,13 @@
 
 mod argument;
 mod check;
+mod demo;
+mod doctor;
 
 mod exit;
+mod explain;
+mod graph;
+mod instant;
 
 mod house;
 mod list;
@@ -15,6 +20,8 @@ mod place;
 mod probe;
 mod run;
 mod runs;
+mod serve;
+mod story;
 mod summary;
 mod table;
 mod terminal;
@@ -52,11 +59,13 @@ A workflow is one YAML file in a folder; every MCP client that is connected has 
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    Serve(serve::Serve),
     Run(run::Run),
     Check(check::Check),
-
+    Explain(explain::Explain),
     List(list::List),
-
+    Doctor(doctor::Doctor),
     Runs(runs::Runs),
     Trace(trace::Trace),
 }
@@ -77,7 +86,7 @@ pub fn main() -> ExitCode {
             return output::refuse(Exit::Failed, format_args!("cannot start: {error}")).into();
         }
     };
-    log::start(Level::Quiet);
+    log::start(arguments.command.log_level());
     let exit = runtime.block_on(arguments.command.run());
     // A thread may still be blocked in reading standard input.
     runtime.shutdown_timeout(LEAVE);
@@ -87,11 +96,29 @@ pub fn main() -> ExitCode {
 impl Command {
     async fn run(self) -> Exit {
         match self {
+            Self::Demo(demo) => demo.run().await,
+            Self::Serve(serve) => serve.run().await,
             Self::Run(run) => run.run().await,
             Self::Check(check) => check.run().await,
+            Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
+            Self::Doctor(doctor) => doctor.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+        }
+    }
+
+    const fn log_level(&self) -> Level {
+        match self {
+            Self::Serve(_) => Level::Serving,
+            Self::Demo(_)
+            | Self::Run(_)
+            | Self::Check(_)
+            | Self::Explain(_)
+            | Self::List(_)
+            | Self::Doctor(_)
+            | Self::Runs(_)
+            | Self::Trace(_) => Level::Quiet,
         }
     }
 }

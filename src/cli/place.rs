@@ -42,9 +42,18 @@ pub struct Simulated {
     /// Seeds the simulator's luck: the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Simulated seconds a real second, 0.01 to 1000
+    /// Simulated seconds a real second, 0.01 to 1000; 'max' waits for nothing
     #[arg(long, value_name = "X", value_parser = speed)]
-    pub speed: Option<f64>,
+    pub speed: Option<Speed>,
+}
+
+/// How simulated time passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speed {
+    /// So many times as fast as the machine's.
+    Factor(f64),
+    /// At once, from one event to the next.
+    Virtual,
 }
 
 impl Simulated {
@@ -54,18 +63,27 @@ impl Simulated {
         Some((self.simulate.as_deref()?, self.seed.unwrap_or(DEFAULT_SEED)))
     }
 
-    /// How fast its clock runs. Real models cannot be sped up.
+    /// How fast its clock runs.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        match self.speed {
+            Some(Speed::Factor(factor)) => factor,
+            Some(Speed::Virtual) | None => 1.0,
+        }
+    }
+
+    /// Real models have no seed and cannot be sped up.
     ///
     /// # Errors
     /// `--seed` or `--speed` without the simulator.
-    pub fn pace(&self, simulated: bool) -> Result<f64, String> {
+    pub fn fits(&self, simulated: bool) -> Result<(), String> {
         if !simulated && (self.speed.is_some() || self.seed.is_some()) {
             return Err(
                 "--seed and --speed are for the simulator: add --simulate, or leave them out"
                     .to_owned(),
             );
         }
-        Ok(self.speed.unwrap_or(1.0))
+        Ok(())
     }
 }
 
@@ -102,9 +120,10 @@ pub fn shown(path: &Path) -> String {
     }
 }
 
-fn speed(text: &str) -> Result<f64, String> {
+fn speed(text: &str) -> Result<Speed, String> {
     match text.parse::<f64>() {
-        Ok(speed) if (0.01..=1_000.0).contains(&speed) => Ok(speed),
-        Ok(_) | Err(_) => Err("give a number from 0.01 to 1000".to_owned()),
+        _ if text == "max" => Ok(Speed::Virtual),
+        Ok(speed) if (0.01..=1_000.0).contains(&speed) => Ok(Speed::Factor(speed)),
+        Ok(_) | Err(_) => Err("give a number from 0.01 to 1000, or 'max'".to_owned()),
     }
 }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 
 use super::argument;
 use super::exit::{Exit, INTERRUPTED};
 use super::house::{House, folder_of};
+use super::instant;
 use super::live::{BEAT, Block, steps};
 use super::output;
-use super::place::{Place, Simulated, State, shown};
+use super::place::{Place, Simulated, Speed, State, shown};
 use super::summary;
 use super::terminal::{Style, Terminal};
 use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
+use crate::definition::config::DEFAULT_SEED;
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
@@ -88,30 +91,21 @@ impl Run {
     }
 
     async fn go(&self) -> Result<Exit, Exit> {
-        let (house, workflow) = self.find().await?;
+        let (house, workflow) = find(&self.workflow, &self.place, &self.simulated).await?;
         let input = argument::input(self.input.as_deref(), &self.fields)
             .map_err(|error| output::refuse(Exit::Usage, error))?;
-        let (host, wrong) = house
-            .host(&self.simulated, &self.state)
-            .map_err(|error| output::refuse(Exit::Usage, error))?;
-        for error in &wrong {
-            output::refuse(Exit::Usage, error);
-        }
-        if !wrong.is_empty() {
-            return Err(Exit::Usage);
-        }
         if let Some(asked) = self.deadline.filter(|asked| *asked > workflow.plan.deadline) {
             output::note(format_args!(
-                "note: {} s was asked for, but the workflow's own deadline of {} holds",
-                asked.as_secs_f64(),
+                "note: {} was asked for, but the workflow's own deadline of {} holds",
+                show(asked),
                 show(workflow.plan.deadline)
             ));
         }
-        let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
-        let handle =
-            host.start(&workflow, input, &options).map_err(|no| refused(&workflow, &no))?;
-        let (report, interrupted) = follow(&handle).await;
-        host.drain(LAST_WORD).await;
+        let (report, interrupted) = if self.simulated.speed == Some(Speed::Virtual) {
+            (self.play(&house, &workflow, input)?, false)
+        } else {
+            self.live(&house, &workflow, input).await?
+        };
         self.show(&report);
         if interrupted {
             return Ok(INTERRUPTED);
@@ -122,38 +116,51 @@ impl Run {
         })
     }
 
-    async fn find(&self) -> Result<(House, Arc<Workflow>), Exit> {
-        let named = Path::new(&self.workflow);
-        let is_file = self.workflow.contains(['/', '\\'])
-            || named.extension().is_some_and(|end| end == "yaml" || end == "yml");
-        if is_file { self.find_file(named).await } else { self.find_name().await }
+    /// In real time, or in real time sped up.
+    async fn live(
+        &self,
+        house: &House,
+        workflow: &Arc<Workflow>,
+        input: Value,
+    ) -> Result<(RunReport, bool), Exit> {
+        let (host, wrong) = house
+            .host(&self.simulated, &self.state)
+            .map_err(|error| output::refuse(Exit::Usage, error))?;
+        for error in &wrong {
+            output::refuse(Exit::Usage, error);
+        }
+        if !wrong.is_empty() {
+            return Err(Exit::Usage);
+        }
+        let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
+        let handle = host.start(workflow, input, &options).map_err(|no| refused(workflow, &no))?;
+        let told = follow(&handle).await;
+        host.drain(LAST_WORD).await;
+        Ok(told)
     }
 
-    async fn find_name(&self) -> Result<(House, Arc<Workflow>), Exit> {
-        let house = House::open(&self.place, &self.simulated).await;
-        match house.catalog.workflows.get(&self.workflow) {
-            Some(workflow) => {
-                let workflow = workflow.clone();
-                Ok((house, workflow))
-            }
-            None => Err(missing(&house, &self.workflow)),
+    /// In virtual time.
+    fn play(
+        &self,
+        house: &House,
+        workflow: &Arc<Workflow>,
+        input: Value,
+    ) -> Result<RunReport, Exit> {
+        let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
+        let report = self
+            .simulated
+            .fits(house.simulated())
+            .map_err(|error| output::refuse(Exit::Usage, error))
+            .and_then(|()| {
+                instant::play(house, workflow, input, self.deadline, seed)
+                    .map_err(|no| refused(workflow, &no))
+            })?;
+        if let Some(store) = self.state.store()
+            && let Err(error) = store.append(&report)
+        {
+            output::note(format_args!("warning: the run could not be kept: {error}"));
         }
-    }
-
-    async fn find_file(&self, file: &Path) -> Result<(House, Arc<Workflow>), Exit> {
-        if let Err(error) = std::fs::metadata(file) {
-            let why = argument::unreadable(&shown(file), &error);
-            return Err(output::refuse(Exit::Usage, why));
-        }
-        let folder: PathBuf = self.place.dir.clone().unwrap_or_else(|| folder_of(file));
-        let environment = Environment::of_process();
-        let house =
-            House::of_folder(Folder::at(folder), &self.place, &self.simulated, environment).await;
-        let lowered = load_file(file, &house.catalog.configuration);
-        let Some(workflow) = lowered.workflow else {
-            return Err(broken(&shown(file), &lowered.diagnostics, &house.catalog));
-        };
-        Ok((house, workflow))
+        Ok(report)
     }
 
     fn show(&self, report: &RunReport) {
@@ -173,6 +180,46 @@ impl Run {
         }
         let more = format!("{} · punctual trace {}", summary::spent(report), report.run_id);
         output::note(terminal.paint(Style::Dim, more));
+    }
+}
+
+/// The workflow of that name in the folder that is served, or in that file.
+///
+/// # Errors
+/// There is none, or it has errors; already told.
+pub async fn find(
+    name: &str,
+    place: &Place,
+    simulated: &Simulated,
+) -> Result<(House, Arc<Workflow>), Exit> {
+    let named = Path::new(name);
+    let is_file = name.contains(['/', '\\'])
+        || named.extension().is_some_and(|end| end == "yaml" || end == "yml");
+    if is_file {
+        return find_file(named, place, simulated).await;
+    }
+    let house = House::open(place, simulated).await;
+    match house.catalog.workflows.get(name).cloned() {
+        Some(workflow) => Ok((house, workflow)),
+        None => Err(missing(&house, name)),
+    }
+}
+
+async fn find_file(
+    file: &Path,
+    place: &Place,
+    simulated: &Simulated,
+) -> Result<(House, Arc<Workflow>), Exit> {
+    if let Err(error) = std::fs::metadata(file) {
+        return Err(output::refuse(Exit::Usage, argument::unreadable(&shown(file), &error)));
+    }
+    let folder: PathBuf = place.dir.clone().unwrap_or_else(|| folder_of(file));
+    let environment = Environment::of_process();
+    let house = House::of_folder(Folder::at(folder), place, simulated, environment).await;
+    let lowered = load_file(file, &house.catalog.configuration);
+    match lowered.workflow {
+        Some(workflow) => Ok((house, workflow)),
+        None => Err(broken(&shown(file), &lowered.diagnostics, &house.catalog)),
     }
 }
 
@@ -221,7 +268,7 @@ fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
 }
 
 /// There is no workflow of that name.
-pub fn missing(house: &House, name: &str) -> Exit {
+fn missing(house: &House, name: &str) -> Exit {
     let catalog = &house.catalog;
     if let Some(found) = catalog.diagnostics.iter().find(|found| found.code == NO_FOLDER) {
         return output::refuse(
