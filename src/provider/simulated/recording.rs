@@ -85,6 +85,20 @@ pub struct Stored {
 }
 
 impl Recordings {
+    /// What is in store for the shipped workflows on the documents under `tests/inputs`; any other input is
+    /// answered by shape.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "the files are compiled in, and a test reads them")]
+    pub fn shipped() -> Self {
+        let files = [
+            include_str!("recordings/summarize.json"),
+            include_str!("recordings/support_triage.json"),
+        ];
+        let entries =
+            files.map(|file| Self::parse(file).expect("shipped recordings are well-formed"));
+        Self { entries: entries.into_iter().flat_map(|read| read.entries).collect() }
+    }
+
     /// Reads a JSON list of entries.
     ///
     /// # Errors
