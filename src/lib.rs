@@ -15,3 +15,4 @@ pub mod store;
 pub mod template;
 pub mod trace;
 pub mod workflow;
+pub mod world;

@@ -155,6 +155,26 @@ async fn two_exchanges_share_one_connection() {
 }
 
 #[tokio::test]
+async fn an_idle_connection_that_was_closed_meanwhile_costs_nothing() {
+    let answer = || stream(&[HEL, LO, STOP, DONE]);
+    let server = Loopback::start([answer(), vec![Step::Close], answer()]).await;
+    let provider = chat(&server);
+    for _ in 0..2 {
+        assert_eq!(ask(&*provider).await.0.unwrap().text, "Hello");
+    }
+    assert_eq!((server.connections(), server.requests().len()), (2, 3));
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_not_asked_for_ever() {
+    let server = Loopback::start([vec![Step::Close], vec![Step::Close], vec![Step::Close]]).await;
+    let failure = ask(&*chat(&server)).await.0.unwrap_err().failure;
+    assert_eq!(failure.class, FailureClass::StreamInterrupted);
+    assert!(failure.message.contains("closed the connection without an answer"), "{failure:?}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn a_refused_key_is_the_providers_matter() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-place*****lder.","type":"invalid_request_error","code":"invalid_api_key"}}"#;
     let failure = chat_fails(plain("401 Unauthorized", "application/json", body)).await.failure;
@@ -173,7 +193,7 @@ async fn a_key_is_sent_but_struck_out_of_what_the_server_says_of_it() {
         ..settings(Dialect::Anthropic, server.url())
     };
     let broken = ask(&*connected(keyed).get("local").unwrap()).await.0.unwrap_err();
-    assert_eq!(broken.failure.message, "HTTP 401: no such key: …");
+    assert_eq!(broken.failure.message, "HTTP 401: no such key: … (check `api_key`)");
     let request = &server.requests()[0];
     assert_eq!(request.header("x-api-key").as_deref(), Some("sk-very-secret"));
     assert_eq!(request.header("anthropic-version").as_deref(), Some("2023-06-01"));
@@ -319,6 +339,40 @@ async fn pieces_are_reported_before_the_stream_ends() {
     let provider = chat(&server);
     let reply = provider.exchange(&exchange(Structured::Instruct), &mut heard).await.unwrap();
     assert_eq!(reply.text, "Hel");
+}
+
+#[tokio::test]
+async fn counts_that_do_not_come_hold_no_answer_back() {
+    let script = vec![stream_head(), chunk(&format!("{HEL}{STOP}")), Step::Hold];
+    let server = Loopback::start([script]).await;
+    let gate = Arc::new(Notify::new());
+    let mut heard = Heard { on_piece: Some(gate.clone()), ..Heard::default() };
+    let (provider, exchange) = (chat(&server), exchange(Structured::Instruct));
+    let mut reply = provider.exchange(&exchange, &mut heard);
+    tokio::select! {
+        reply = &mut reply => panic!("{reply:?}"),
+        () = gate.notified() => {}
+    }
+    // From here on nothing comes, and time runs as fast as it is waited for.
+    tokio::time::pause();
+    assert_eq!(reply.await.unwrap().text, "Hel");
+    server.peer_closed().await;
+}
+
+#[tokio::test]
+async fn an_error_page_that_does_not_come_is_not_waited_for() {
+    let busy = b"HTTP/1.1 503 Busy\r\ncontent-length: 100\r\n\r\n".to_vec();
+    let server = Loopback::start([vec![Step::Send(busy), Step::Hold]]).await;
+    let (provider, exchange) = (chat(&server), exchange(Structured::Instruct));
+    let mut heard = Heard::default();
+    let mut reply = provider.exchange(&exchange, &mut heard);
+    tokio::select! {
+        reply = &mut reply => panic!("{reply:?}"),
+        () = server.request_arrived() => {}
+    }
+    tokio::time::pause();
+    assert_eq!(reply.await.unwrap_err().failure.class, FailureClass::Overloaded);
+    server.peer_closed().await;
 }
 
 #[tokio::test]

@@ -61,6 +61,19 @@ pub struct Quarantined {
 }
 
 impl Catalog {
+    /// Whether `other` holds the same workflows, configuration and problems.
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        let same = |(a, b): ((&String, &Arc<Workflow>), (&String, &Arc<Workflow>))| {
+            a.0 == b.0 && Arc::ptr_eq(a.1, b.1)
+        };
+        self.workflows.len() == other.workflows.len()
+            && self.workflows.iter().zip(&other.workflows).all(same)
+            && self.diagnostics == other.diagnostics
+            && self.quarantined == other.quarantined
+            && self.configuration == other.configuration
+    }
+
     /// Whether no file has an error.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -138,12 +151,12 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     /// The configuration; the last good one where the file is broken.
-    fn configuration(
-        &mut self,
-        folder: &Folder,
-        environment: &Environment,
-    ) -> Arc<Configuration> {
+    fn configuration(&mut self, folder: &Folder, environment: &Environment) -> Arc<Configuration> {
         let loaded = self.read_configuration(folder, environment);
+        if folder.simulation().is_some() {
+            // Keys play no part where nothing is sent.
+            self.diagnostics.retain(|d| d.code != config::KEY_NOT_SET && d.code != config::NO_PATH);
+        }
         match (folder.simulation(), loaded) {
             (Some((regime, seed)), Some(loaded)) => Arc::new(loaded.on_simulator(regime, seed)),
             (Some((regime, seed)), None) => Arc::new(Configuration::simulated(regime, seed)),
@@ -196,9 +209,7 @@ impl Loading<'_> {
     fn entries(&mut self, shelf: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
         let shelf = Arc::new(shelf);
         let names = match shelf.as_ref() {
-            Shelf::Builtin(files) => {
-                files.iter().map(|(name, _)| (*name).to_owned()).collect()
-            }
+            Shelf::Builtin(files) => files.iter().map(|(name, _)| (*name).to_owned()).collect(),
             Shelf::Disk { root, .. } => match self.list(root) {
                 Ok(names) => names,
                 Err(error) => {
@@ -305,7 +316,8 @@ impl Loading<'_> {
                 self.diagnostics.extend(lowered.diagnostics);
                 let before = self.previous.and_then(|previous| previous.workflows.get(&name));
                 // The same text on the same models is the same workflow: nobody need be told of it.
-                let same = before.filter(|b| b.version == workflow.version && b.plan == workflow.plan);
+                let same =
+                    before.filter(|b| b.version == workflow.version && b.plan == workflow.plan);
                 catalog.workflows.insert(name, same.map_or(workflow, Arc::clone));
             }
             None => self.quarantine(label, name, lowered.diagnostics, catalog),
@@ -372,8 +384,10 @@ fn holds_workflows(folder: &Path) -> bool {
 /// A workflow's name; `None` where the file is none.
 fn stem(file: &str) -> Option<&str> {
     let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"))?;
-    let workflow =
-        !stem.is_empty() && !stem.starts_with('.') && !stem.ends_with(".cases") && stem != "punctual";
+    let workflow = !stem.is_empty()
+        && !stem.starts_with('.')
+        && !stem.ends_with(".cases")
+        && stem != "punctual";
     workflow.then_some(stem)
 }
 

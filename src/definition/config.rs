@@ -33,7 +33,7 @@ pub const REGIMES: [&str; 6] = ["calm", "pooled", "busy", "brownout", "down", "f
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(45);
 
 /// The server's configuration, checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// Where it came from.
     pub origin: Origin,
@@ -130,14 +130,15 @@ impl Configuration {
         let b_flagship = simulated_path("sim_b", "flagship", (2.0, 8.0), 0.95);
         let b_strong = simulated_path("sim_b", "strong", (5.0, 20.0), 0.98);
         let c_light = simulated_path("sim_c", "light", (0.5, 2.0), 0.9);
-        let model = |name: &str, paths: Vec<ModelPath>, faster: Option<&str>, stronger: Option<&str>| {
-            LogicalModel {
-                name: name.to_owned(),
-                paths,
-                faster: faster.map(str::to_owned),
-                stronger: stronger.map(str::to_owned),
-            }
-        };
+        let model =
+            |name: &str, paths: Vec<ModelPath>, faster: Option<&str>, stronger: Option<&str>| {
+                LogicalModel {
+                    name: name.to_owned(),
+                    paths,
+                    faster: faster.map(str::to_owned),
+                    stronger: stronger.map(str::to_owned),
+                }
+            };
         let balanced = vec![a_flagship.clone(), b_flagship.clone(), c_light.clone()];
         let models = vec![
             model("quick", vec![c_light, a_flagship.clone()], None, Some("balanced")),

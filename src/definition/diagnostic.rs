@@ -108,9 +108,8 @@ impl Diagnostic {
     /// By file, then place, errors before warnings.
     pub fn sort(list: &mut Vec<Self>) {
         list.sort_by(|a, b| {
-            (&a.file, a.span, a.severity, a.code, &a.message).cmp(&(
-                &b.file, b.span, b.severity, b.code, &b.message,
-            ))
+            (&a.file, a.span, a.severity, a.code, &a.message)
+                .cmp(&(&b.file, b.span, b.severity, b.code, &b.message))
         });
         list.dedup();
     }
@@ -223,8 +222,8 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_around_its_caret() {
         let source = Source::new("f", "x".repeat(5000));
-        let text =
-            Diagnostic::at(Severity::Warning, Code("P0101"), &source, &(4000..5000), "m").to_string();
+        let text = Diagnostic::at(Severity::Warning, Code("P0101"), &source, &(4000..5000), "m")
+            .to_string();
         assert!(text.lines().all(|l| l.chars().count() <= QUOTED + 4), "{text}");
         assert!(text.contains('^'));
     }

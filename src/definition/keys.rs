@@ -22,8 +22,16 @@ const fn place(name: &'static str, keys: &'static [&'static str]) -> Place {
 pub const WORKFLOW: Place = Place {
     name: "the top level of a workflow",
     keys: &[
-        "description", "title", "deadline", "budget", "input", "shapes", "defaults", "steps",
-        "output", "expose",
+        "description",
+        "title",
+        "deadline",
+        "budget",
+        "input",
+        "shapes",
+        "defaults",
+        "steps",
+        "output",
+        "expose",
     ],
     later: &["vars", "use"],
     extensible: true,
@@ -35,9 +43,28 @@ pub const DEFAULTS: Place =
 pub const STEP: Place = Place {
     name: "a step",
     keys: &[
-        "prompt", "prompt_file", "system", "system_file", "output", "output_schema", "model",
-        "max_tokens", "temperature", "effort", "needs", "each", "as", "max_parallel", "min_ok",
-        "when", "optional", "cutoff_at", "validates", "revise", "role", "policy",
+        "prompt",
+        "prompt_file",
+        "system",
+        "system_file",
+        "output",
+        "output_schema",
+        "model",
+        "max_tokens",
+        "temperature",
+        "effort",
+        "needs",
+        "each",
+        "as",
+        "max_parallel",
+        "min_ok",
+        "when",
+        "optional",
+        "cutoff_at",
+        "validates",
+        "revise",
+        "role",
+        "policy",
     ],
     later: &["value", "history", "check", "shrink", "use"],
     extensible: true,
@@ -71,8 +98,16 @@ pub const CONFIGURATION: Place = Place {
 pub const PROVIDER: Place = place(
     "a provider",
     &[
-        "kind", "base_url", "api_key", "headers", "limits", "on_cancel", "capacity", "optional",
-        "regime", "seed",
+        "kind",
+        "base_url",
+        "api_key",
+        "headers",
+        "limits",
+        "on_cancel",
+        "capacity",
+        "optional",
+        "regime",
+        "seed",
     ],
 );
 /// A provider's `limits`.
@@ -80,13 +115,10 @@ pub const PROVIDER_LIMITS: Place = place("a provider's `limits`", &["rpm", "tpm"
 /// A reference to a secret.
 pub const SECRET: Place = place("a secret", &["env", "file"]);
 /// A logical model.
-pub const MODEL: Place =
-    place("a model", &["paths", "faster", "stronger", "same_as", "not"]);
+pub const MODEL: Place = place("a model", &["paths", "faster", "stronger", "same_as", "not"]);
 /// A path of a model.
-pub const PATH: Place = place(
-    "a path",
-    &["provider", "model", "context", "max_output", "can", "price", "trust"],
-);
+pub const PATH: Place =
+    place("a path", &["provider", "model", "context", "max_output", "can", "price", "trust"]);
 /// A price.
 pub const PRICE: Place = place("`price`", &["in", "out", "cached_in"]);
 /// `defaults` of `punctual.yaml`.
@@ -104,19 +136,25 @@ pub const SERVER_LIMITS: Place = Place {
 
 const WORKFLOW_PLACES: [&Place; 7] = [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF];
 const CONFIGURATION_PLACES: [&Place; 11] = [
-    &CONFIGURATION, &PROVIDER, &PROVIDER_LIMITS, &MODEL, &PATH, &PRICE, &SERVER_DEFAULTS,
-    &SERVER_LIMITS, &BUDGET, &POLICY, &ON,
+    &CONFIGURATION,
+    &PROVIDER,
+    &PROVIDER_LIMITS,
+    &MODEL,
+    &PATH,
+    &PRICE,
+    &SERVER_DEFAULTS,
+    &SERVER_LIMITS,
+    &BUDGET,
+    &POLICY,
+    &ON,
 ];
 
 impl Place {
     /// The other places of the same kind of file where `key` may stand.
     #[must_use]
     pub fn elsewhere(&self, key: &str) -> Vec<&'static str> {
-        let family: &[&Place] = if WORKFLOW_PLACES.contains(&self) {
-            &WORKFLOW_PLACES
-        } else {
-            &CONFIGURATION_PLACES
-        };
+        let family: &[&Place] =
+            if WORKFLOW_PLACES.contains(&self) { &WORKFLOW_PLACES } else { &CONFIGURATION_PLACES };
         let places = family.iter().filter(|p| **p != self);
         let mut names: Vec<&str> =
             places.filter(|p| p.keys.contains(&key)).map(|p| p.name).collect();

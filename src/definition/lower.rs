@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::definition::config::Configuration;
-use crate::definition::diagnostic::{Diagnostic, Severity};
+use crate::definition::diagnostic::Diagnostic;
 use crate::definition::page::{Page, Reader};
 use crate::definition::raw::{RawSettings, RawWorkflow};
 use crate::definition::shelf::Shelf;
@@ -27,9 +27,9 @@ mod output;
 mod scope;
 mod shape;
 mod step;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod validator;
 mod version;
 
@@ -163,10 +163,10 @@ impl Lowering<'_> {
                 providers: models.providers,
             })
         })?;
-        lint::lint(&mut self.reader, raw, &plan, &drafts);
-        if self.reader.found.iter().any(|d| d.severity == Severity::Error) {
+        if self.reader.found.iter().any(Diagnostic::is_error) {
             return None;
         }
+        lint::lint(&mut self.reader, raw, &plan, &drafts);
         let steps = step::contents(drafts, &order?)?;
         Some(Parts {
             plan,

@@ -12,4 +12,5 @@ pub mod keys;
 pub mod lower;
 pub mod page;
 pub mod raw;
+pub mod watch;
 pub mod yaml;

@@ -138,7 +138,11 @@ impl Reader<'_> {
                 known.push((key, value));
             } else if place.later.contains(&name) {
                 let what = format!("`{name}` in {}", place.name);
-                self.not_yet(&key.span, &what, "remove it; its name is reserved for a later version");
+                self.not_yet(
+                    &key.span,
+                    &what,
+                    "remove it; its name is reserved for a later version",
+                );
             } else if !(place.extensible && name.starts_with("x-")) {
                 self.unknown(key, place);
             }
@@ -149,9 +153,12 @@ impl Reader<'_> {
     fn unknown(&mut self, key: &Key, place: &Place) {
         let name = key.name.as_str();
         let elsewhere = place.elsewhere(name);
-        if !elsewhere.is_empty() {
+        let slip = place.keys.iter().any(|key| strsim::levenshtein(key, name) == 1);
+        if !elsewhere.is_empty() && !slip {
             let message = format!("'{name}' may not stand in {}", place.name);
-            let help = format!("'{name}' belongs under {}", elsewhere.join(" or "));
+            let top = elsewhere.iter().all(|place| place.starts_with("the top"));
+            let at = if top { "at" } else { "under" };
+            let help = format!("'{name}' belongs {at} {}", elsewhere.join(" or "));
             self.error(MISPLACED_KEY, &key.span, message).help(help);
             return;
         }
@@ -191,7 +198,7 @@ impl Reader<'_> {
         {
             return Some(Spanned { value: scalar.text.clone(), span: node.span.clone() });
         }
-        let quotable = matches!(&node.kind, Kind::Scalar(s) if !s.text.is_empty());
+        let quotable = matches!(node.kind, Kind::Scalar(_)) && !is_null(node);
         let shown = shown(node);
         let found = self.wrong_type(node, &format!("{what} must be text"));
         if quotable {

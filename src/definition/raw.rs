@@ -137,7 +137,8 @@ impl RawWorkflow {
                 "steps" => {
                     raw.steps_span = key.span.clone();
                     let steps = reader.entries(value, "`steps`");
-                    raw.steps = steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
+                    raw.steps =
+                        steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
                 }
                 "output" => raw.output = Some(read_output(reader, value)),
                 "expose" => raw.expose = reader.boolean(value, "`expose`").map(|b| b.value),

@@ -352,8 +352,12 @@ impl<'a> Builder<'a> {
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
-            self.report(REFUSED_YAML, node.span.clone(), "merges (`<<`) are not part of the format")
-                .help("use `defaults`, or a plain alias for a whole value");
+            self.report(
+                REFUSED_YAML,
+                node.span.clone(),
+                "merges (`<<`) are not part of the format",
+            )
+            .help("use `defaults`, or a plain alias for a whole value");
             return None;
         }
         Some(Key { name: scalar.text.clone(), span: node.span.clone() })
@@ -364,7 +368,8 @@ impl<'a> Builder<'a> {
         let Kind::Map(entries) = &mut map.kind else { return };
         if let Some((first, _)) = entries.iter().find(|(k, _)| k.name == key.name) {
             let line = self.source.position(first.span.start).line;
-            let message = format!("the key '{}' stands twice; the first is in line {line}", key.name);
+            let message =
+                format!("the key '{}' stands twice; the first is in line {line}", key.name);
             self.report(DUPLICATE_KEY, key.span, message).help("remove one of them");
             return;
         }

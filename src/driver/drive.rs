@@ -48,7 +48,10 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
                 withdrawn = true;
                 this.feed(Run::withdraw)
             }
-            Some(_) = this.attempts.join_next() => false,
+            Some(joined) = this.attempts.join_next() => match joined {
+                Err(error) if error.is_panic() => this.broke(error.id()),
+                Ok(()) | Err(_) => false,
+            },
         };
     }
     this.attempts.abort_all();
@@ -86,6 +89,17 @@ impl Loop {
                 self.feed(|run, now| run.replied(attempt, reply, now))
             }
         }
+    }
+
+    /// An attempt's task has panicked, which is a fault of ours: the run hears of it as of any failure.
+    fn broke(&mut self, task: tokio::task::Id) -> bool {
+        let of_task = self.abort.iter().find(|(_, handle)| handle.id() == task);
+        let Some(attempt) = of_task.map(|(attempt, _)| *attempt) else { return false };
+        tracing::error!(attempt = attempt.0, "the task of an attempt broke");
+        let text = "the attempt's task broke; this is a fault of punctual, please report it";
+        let failure = Failure::of_attempt(FailureClass::ServerError, "panic", text);
+        let broken = Broken { failure, partial: String::new(), usage: None };
+        self.receive(Message { attempt, news: News::Replied(Err(broken)) })
     }
 
     fn launch(&mut self, launch: Launch) -> bool {

@@ -1,1 +1,14 @@
+//! The machine's scenarios: what is asked of it, event by event, without tokio.
 
+mod budget;
+mod cut;
+mod deadline;
+mod draft;
+mod fan_out;
+mod lifecycle;
+mod optional;
+mod race;
+mod reaction;
+mod scenario;
+mod validator;
+mod words;

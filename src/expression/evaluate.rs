@@ -16,7 +16,8 @@ const MAX_VISITS: u64 = 20_000_000;
 pub struct Evaluator<'v> {
     bindings: &'v Value,
     locals: Vec<(String, Cow<'v, Value>)>,
-    visits: u64,
+    /// Visits left.
+    left: u64,
     /// Operands that did not fit their operator: none in a checked expression over values of its scope.
     mismatches: Cell<u64>,
 }
@@ -24,7 +25,12 @@ pub struct Evaluator<'v> {
 impl<'v> Evaluator<'v> {
     /// An evaluation under `bindings`.
     pub fn new(bindings: &'v Value) -> Self {
-        Self { bindings, locals: Vec::new(), visits: 0, mismatches: Cell::new(0) }
+        Self::bounded(bindings, MAX_VISITS)
+    }
+
+    /// An evaluation of at most so many visits.
+    pub fn bounded(bindings: &'v Value, visits: u64) -> Self {
+        Self { bindings, locals: Vec::new(), left: visits, mismatches: Cell::new(0) }
     }
 
     /// Operands so far that did not fit.
@@ -35,10 +41,10 @@ impl<'v> Evaluator<'v> {
 
     /// The value of a part.
     pub fn value(&mut self, node: &'v Node) -> Cow<'v, Value> {
-        self.visits += 1;
-        if self.visits > MAX_VISITS {
+        let Some(left) = self.left.checked_sub(1) else {
             return Cow::Owned(Value::Null);
-        }
+        };
+        self.left = left;
         match &node.kind {
             Kind::Literal(value) => Cow::Borrowed(value),
             Kind::List(items) => {
@@ -181,7 +187,7 @@ impl<'v> Evaluator<'v> {
             let condition = self.value(&quantifier.condition);
             self.locals.pop();
             let holds = self.truth(&condition).unwrap_or(false);
-            if self.visits > MAX_VISITS {
+            if self.left == 0 {
                 return Value::Null;
             }
             if holds != quantifier.all {

@@ -22,7 +22,9 @@ mod evaluate;
 mod function;
 mod lexer;
 mod number;
+mod operand;
 mod parse;
+mod path;
 pub mod reference;
 pub mod unify;
 

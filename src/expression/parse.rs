@@ -17,22 +17,16 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::domain::finding::{Finding, did_you_mean};
+use crate::domain::finding::Finding;
 
-use super::ast::{Kind, Name, Node, Operator, Quantifier};
+use super::ast::{Kind, Name, Node, Operator};
 use super::code;
-use super::function::Function;
 use super::lexer::{Token, TokenKind, syntax, tokens};
 
 /// Longest text that is read, in bytes.
 pub const MAX_SOURCE: usize = 4096;
 /// Deepest nesting, chains of operators included.
 pub const MAX_DEPTH: usize = 64;
-/// Deepest nesting of `all` and `any`: each level multiplies the work by a list's length.
-const MAX_QUANTIFIERS: usize = 2;
-
-/// Words with a meaning of their own, which no root name can have.
-const KEYWORDS: [&str; 8] = ["and", "or", "not", "in", "for", "true", "false", "null"];
 
 /// The tree of `source`.
 pub fn parse(source: &str) -> Result<Node, Finding> {
@@ -52,23 +46,29 @@ pub fn parse(source: &str) -> Result<Node, Finding> {
     }
 }
 
-struct Parser {
+/// The way through the tokens.
+pub struct Parser {
     tokens: Vec<Token>,
-    at: usize,
+    /// The token we are at.
+    pub at: usize,
     depth: usize,
-    quantifiers: usize,
+    /// How many `all` and `any` we are in.
+    pub quantifiers: usize,
 }
 
 impl Parser {
-    fn kind(&self) -> &TokenKind {
+    /// What the token is.
+    pub fn kind(&self) -> &TokenKind {
         self.tokens.get(self.at).map_or(&TokenKind::End, |t| &t.kind)
     }
 
-    fn range(&self) -> Range<usize> {
+    /// Where the token is.
+    pub fn range(&self) -> Range<usize> {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(0..0, |t| t.range.clone())
     }
 
-    fn is(&self, symbol: &str) -> bool {
+    /// Whether the token is this symbol.
+    pub fn is(&self, symbol: &str) -> bool {
         matches!(self.kind(), TokenKind::Symbol(s) if *s == symbol)
     }
 
@@ -76,19 +76,25 @@ impl Parser {
         matches!(self.kind(), TokenKind::Word(w) if w == word)
     }
 
-    fn skip(&mut self, symbol: &str) -> bool {
+    /// Passes over this symbol, if it is there.
+    pub fn skip(&mut self, symbol: &str) -> bool {
         let found = self.is(symbol);
         self.at += usize::from(found);
         found
     }
 
-    fn skip_word(&mut self, word: &str) -> bool {
+    /// Passes over this word, if it is there.
+    pub fn skip_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, symbol: &'static str, help: &str) -> Result<Range<usize>, Finding> {
+    /// Passes over this symbol.
+    ///
+    /// # Errors
+    /// Another token.
+    pub fn expect(&mut self, symbol: &'static str, help: &str) -> Result<Range<usize>, Finding> {
         let range = self.range();
         if self.skip(symbol) {
             return Ok(range);
@@ -96,7 +102,8 @@ impl Parser {
         Err(syntax(range, format!("expected `{symbol}`, found {}", self.found()), Some(help)))
     }
 
-    fn found(&self) -> String {
+    /// The token, for messages.
+    pub fn found(&self) -> String {
         match self.kind() {
             TokenKind::Word(word) => format!("`{word}`"),
             TokenKind::Literal(Value::String(_)) => "a text".to_owned(),
@@ -121,20 +128,21 @@ impl Parser {
     }
 
     /// Builds a node, refusing one that is too deep.
-    fn node(&self, kind: Kind, range: Range<usize>, below: usize) -> Result<Node, Finding> {
+    pub fn node(kind: Kind, range: Range<usize>, below: usize) -> Result<Node, Finding> {
         if below >= MAX_DEPTH {
             return Err(too_deep(range));
         }
         Ok(Node { kind, range, depth: below + 1 })
     }
 
-    fn binary(&self, operator: Operator, left: Node, right: Node) -> Result<Node, Finding> {
+    fn binary(operator: Operator, left: Node, right: Node) -> Result<Node, Finding> {
         let range = left.range.start..right.range.end;
         let below = left.depth.max(right.depth);
-        self.node(Kind::Binary(operator, Box::new(left), Box::new(right)), range, below)
+        Self::node(Kind::Binary(operator, Box::new(left), Box::new(right)), range, below)
     }
 
-    fn or(&mut self) -> Result<Node, Finding> {
+    /// A whole expression.
+    pub fn or(&mut self) -> Result<Node, Finding> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(too_deep(self.range()));
@@ -142,7 +150,7 @@ impl Parser {
         let mut left = self.and()?;
         while self.skip_word("or") {
             let right = self.and()?;
-            left = self.binary(Operator::Or, left, right)?;
+            left = Self::binary(Operator::Or, left, right)?;
         }
         self.depth -= 1;
         Ok(left)
@@ -152,7 +160,7 @@ impl Parser {
         let mut left = self.not()?;
         while self.skip_word("and") {
             let right = self.not()?;
-            left = self.binary(Operator::And, left, right)?;
+            left = Self::binary(Operator::And, left, right)?;
         }
         Ok(left)
     }
@@ -166,7 +174,7 @@ impl Parser {
         let mut node = self.relation()?;
         for start in starts.into_iter().rev() {
             let (range, below) = (start..node.range.end, node.depth);
-            node = self.node(Kind::Not(Box::new(node)), range, below)?;
+            node = Self::node(Kind::Not(Box::new(node)), range, below)?;
         }
         Ok(node)
     }
@@ -177,7 +185,7 @@ impl Parser {
             return Ok(left);
         };
         let right = self.default()?;
-        let node = self.binary(operator, left, right)?;
+        let node = Self::binary(operator, left, right)?;
         let range = self.range();
         if self.relation_operator().is_some() {
             let help = "join two comparisons with `and`: `a < b and b < c`";
@@ -223,7 +231,7 @@ impl Parser {
                     let right: Node = right;
                     let range = left.range.start..right.range.end;
                     let below = left.depth.max(right.depth);
-                    self.node(Kind::Default(Box::new(left), Box::new(right)), range, below)?
+                    Self::node(Kind::Default(Box::new(left), Box::new(right)), range, below)?
                 }
             });
         }
@@ -241,7 +249,7 @@ impl Parser {
                 return Ok(left);
             };
             let right = self.product()?;
-            left = self.binary(operator, left, right)?;
+            left = Self::binary(operator, left, right)?;
         }
     }
 
@@ -256,7 +264,7 @@ impl Parser {
                 return Ok(left);
             };
             let right = self.unary()?;
-            left = self.binary(operator, left, right)?;
+            left = Self::binary(operator, left, right)?;
         }
     }
 
@@ -269,7 +277,7 @@ impl Parser {
         let mut node = self.postfix()?;
         for start in starts.into_iter().rev() {
             let (range, below) = (start..node.range.end, node.depth);
-            node = self.node(Kind::Negate(Box::new(node)), range, below)?;
+            node = Self::node(Kind::Negate(Box::new(node)), range, below)?;
         }
         Ok(node)
     }
@@ -297,143 +305,7 @@ impl Parser {
             return Ok(node);
         }
         let below = node.depth;
-        self.node(Kind::Fields(Box::new(node), fields), range, below)
-    }
-
-    fn primary(&mut self) -> Result<Node, Finding> {
-        let range = self.range();
-        match self.kind().clone() {
-            TokenKind::Literal(value) => {
-                self.at += 1;
-                self.node(Kind::Literal(value), range, 0)
-            }
-            TokenKind::Symbol("(") => {
-                self.at += 1;
-                let mut node = self.or()?;
-                let end = self.expect(")", "close the bracket")?.end;
-                node.range = range.start..end;
-                Ok(node)
-            }
-            TokenKind::Symbol("[") => {
-                self.at += 1;
-                let (items, end, below) = self.items("]")?;
-                self.node(Kind::List(items), range.start..end, below)
-            }
-            TokenKind::Word(word) => self.word(word, range),
-            TokenKind::Symbol("{") => {
-                let help = "there are no mappings; write one expression for each key";
-                Err(syntax(range, "expected a value, found `{`", Some(help)))
-            }
-            _ => {
-                let help = "a value is a reference as `step.field`, a number, a text in quotes, a list or a function";
-                Err(syntax(range, format!("expected a value, found {}", self.found()), Some(help)))
-            }
-        }
-    }
-
-    fn word(&mut self, word: String, range: Range<usize>) -> Result<Node, Finding> {
-        let literal = match word.as_str() {
-            "true" => Some(Value::Bool(true)),
-            "false" => Some(Value::Bool(false)),
-            "null" => Some(Value::Null),
-            _ => None,
-        };
-        if let Some(value) = literal {
-            self.at += 1;
-            return self.node(Kind::Literal(value), range, 0);
-        }
-        if KEYWORDS.contains(&word.as_str()) {
-            let help = "a value belongs here";
-            return Err(syntax(range, format!("expected a value, found `{word}`"), Some(help)));
-        }
-        self.at += 1;
-        if !self.is("(") {
-            let name = Name { text: word, range: range.clone() };
-            return self.node(Kind::Path(vec![name]), range, 0);
-        }
-        self.at += 1;
-        if word == "all" || word == "any" {
-            return self.quantifier(word == "all", range.start);
-        }
-        let Some(function) = Function::named(&word) else {
-            let close = did_you_mean(&word, Function::names());
-            let names: Vec<&str> = Function::names().chain(["all", "any"]).collect();
-            let names = names.join(", ");
-            return Err(Finding {
-                code: code::UNKNOWN_FUNCTION,
-                range,
-                message: format!("there is no function '{word}'"),
-                help: Some(match close {
-                    Some(close) => format!("did you mean '{close}'? functions: {names}"),
-                    None => format!("functions: {names}"),
-                }),
-            });
-        };
-        let (items, end, below) = self.items(")")?;
-        self.node(Kind::Call(function, items), range.start..end, below)
-    }
-
-    /// Comma-separated values up to `close`, which ends at the returned place; and their depth.
-    fn items(&mut self, close: &'static str) -> Result<(Vec<Node>, usize, usize), Finding> {
-        let mut items: Vec<Node> = Vec::new();
-        loop {
-            let end = self.range().end;
-            if self.skip(close) {
-                let below = items.iter().map(|n| n.depth).max().unwrap_or(0);
-                return Ok((items, end, below));
-            }
-            if !items.is_empty() {
-                let (range, found) = (self.range(), self.found());
-                if !self.skip(",") {
-                    let message = format!("expected `,` or `{close}`, found {found}");
-                    let help = "separate values with commas, and close the bracket";
-                    return Err(syntax(range, message, Some(help)));
-                }
-            }
-            items.push(self.or()?);
-        }
-    }
-
-    fn quantifier(&mut self, all: bool, start: usize) -> Result<Node, Finding> {
-        const FORM: &str = "write `all(condition for x in list)`, or `any(…)`";
-        if self.quantifiers == MAX_QUANTIFIERS {
-            let message = format!("`all` and `any` nest at most {MAX_QUANTIFIERS} deep");
-            return Err(syntax(start..self.range().start, message, None));
-        }
-        self.quantifiers += 1;
-        let condition = self.or()?;
-        if !self.skip_word("for") {
-            return Err(syntax(
-                self.range(),
-                format!("expected `for`, found {}", self.found()),
-                Some(FORM),
-            ));
-        }
-        let range = self.range();
-        let text = match self.kind().clone() {
-            TokenKind::Word(text) if !KEYWORDS.contains(&text.as_str()) => text,
-            _ => {
-                return Err(syntax(
-                    range,
-                    format!("expected a name, found {}", self.found()),
-                    Some(FORM),
-                ));
-            }
-        };
-        self.at += 1;
-        if !self.skip_word("in") {
-            return Err(syntax(
-                self.range(),
-                format!("expected `in`, found {}", self.found()),
-                Some(FORM),
-            ));
-        }
-        let list = self.or()?;
-        let end = self.expect(")", FORM)?.end;
-        self.quantifiers -= 1;
-        let below = condition.depth.max(list.depth);
-        let quantifier = Quantifier { all, condition, name: Name { text, range }, list };
-        self.node(Kind::Quantifier(Box::new(quantifier)), start..end, below)
+        Self::node(Kind::Fields(Box::new(node), fields), range, below)
     }
 }
 

@@ -78,8 +78,10 @@ mod tests {
                 F::RateLimited | F::Overloaded => Closing::For(Scope::Path, BACKOFF),
                 F::ContextOverflow => Closing::TooSmall,
                 F::BadRequest | F::UnsupportedParameter => Closing::Unfit,
-                F::ServerError | F::Timeout | F::StreamInterrupted => Closing::Nothing,
-                F::ContentFiltered
+                F::ServerError
+                | F::Timeout
+                | F::StreamInterrupted
+                | F::ContentFiltered
                 | F::Refusal
                 | F::EmptyOutput
                 | F::TruncatedOutput

@@ -162,6 +162,6 @@ mod tests {
     fn an_unknown_price_reserves_tokens_only() {
         assert_eq!(Reservation::most(10, 5, None), tokens(15));
         let price = Price { input: Usd::from_dollars(1.0).unwrap(), ..Price::default() };
-        assert_eq!(Reservation::most(1_000_000, 5, Some(&price)).usd.dollars(), 1.0);
+        assert_eq!(Reservation::most(1_000_000, 5, Some(&price)).usd, price.input);
     }
 }

@@ -160,6 +160,7 @@ fn words(head: &Head, said: &body::Said, class: FailureClass) -> String {
         (false, FailureClass::BadRequest) if status == 404 => {
             format!("HTTP 404: {own} (nothing is served there: check `base_url`)")
         }
+        (false, FailureClass::Auth) => format!("HTTP {status}: {own} (check `api_key`)"),
         (false, _) => format!("HTTP {status}: {own}"),
     }
 }

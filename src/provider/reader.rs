@@ -76,13 +76,11 @@ impl Reader {
         if let Body::Unnamed(start) = &mut self.body {
             start.extend_from_slice(bytes);
             let start = std::mem::take(start);
-            match sniff(&start) {
-                Some(body) => self.body = body,
-                None => {
-                    self.body = Body::Unnamed(start);
-                    return Wants::More;
-                }
-            }
+            let Some(body) = sniff(&start) else {
+                self.body = Body::Unnamed(start);
+                return Wants::More;
+            };
+            self.body = body;
             return self.push(&start, sink);
         }
         match &mut self.body {
@@ -207,14 +205,14 @@ fn unreadable(error: &serde_json::Error) -> Failure {
 }
 
 /// What a body without a telling type is, by its first bytes; `None` while they are too few.
-fn sniff(start: &[u8]) -> Option<Body> {
+fn sniff(body: &[u8]) -> Option<Body> {
     const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"error:", b"retry:"];
-    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+    let start = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
     let events = start.first() == Some(&b':') || FIELDS.iter().any(|f| start.starts_with(f));
     match start.first() {
         Some(b'{' | b'[') => Some(Body::Document(Vec::new())),
         _ if events => Some(Body::Events(sse::Decoder::default(), Vec::new())),
-        _ if start.len() < 6 => None,
+        _ if start.len() < 6 && body.len() < MAX_ERROR_BODY => None,
         _ => Some(Body::Failure(Vec::new())),
     }
 }

@@ -29,6 +29,8 @@ const ERROR_BODY: Duration = Duration::from_secs(5);
 const COUNTS: Duration = Duration::from_secs(2);
 /// Longest time for the response's end behind its last event; without it the connection is not reused.
 const LAST_BYTE: Duration = Duration::from_millis(50);
+/// A connection lost this soon after sending, before any answer, was closed by the server in the meantime.
+const STALE: Duration = Duration::from_secs(1);
 /// Idle connections kept for each host.
 const IDLE_PER_HOST: usize = 32;
 
@@ -127,13 +129,35 @@ impl HttpProvider {
         }
         headers.extend(self.headers.clone());
         let body = request.body.to_string();
-        let sent = self.client.post(url).headers(headers).body(body).send().await;
+        let post = self.client.post(url).headers(headers).body(body).build();
+        let sent = match post {
+            Ok(post) => self.post(post).await,
+            Err(error) => Err(error),
+        };
         match sent {
             Ok(response) => {
                 let reader = Reader::new(head(&response), decoder);
                 self.receive(response, reader, sink).await
             }
             Err(error) => Err(decoder.abort(self.unreached(&error))),
+        }
+    }
+
+    /// Sends a request, and once more where an idle connection turns out to be closed: a server that closes
+    /// after each answer without saying so (llama.cpp does) races with the next request.
+    async fn post(&self, request: reqwest::Request) -> Result<Response, reqwest::Error> {
+        let again = request.try_clone();
+        let first = self.client.execute(request);
+        tokio::pin!(first);
+        let soon = tokio::select! {
+            biased;
+            sent = &mut first => Some(sent),
+            () = sleep(STALE) => None,
+        };
+        match (soon, again) {
+            (Some(Err(error)), Some(again)) if is_lost(&error) => self.client.execute(again).await,
+            (Some(sent), _) => sent,
+            (None, _) => first.await,
         }
     }
 
@@ -230,6 +254,11 @@ impl Provider for HttpProvider {
             async move { self.send(exchange, sink).await.map_err(|broken| self.struck(broken)) },
         )
     }
+}
+
+/// Whether a connection that stood was closed before any answer.
+fn is_lost(error: &reqwest::Error) -> bool {
+    !error.is_connect() && !error.is_timeout() && !error.is_builder()
 }
 
 async fn elapsed(patience: Option<&mut Pin<Box<Sleep>>>) {

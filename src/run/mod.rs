@@ -4,6 +4,8 @@
 //! hands the rest up as [`Effect`]s; the tokio driver and the virtual world both drive this one type.
 
 mod examine;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod prompt;
 mod report;
 

@@ -67,6 +67,13 @@ fn references(root: &Value) -> Result<(), SchemaError> {
         if !seen.insert(pointer.clone()) {
             continue;
         }
+        // Inside a part with an id of its own, `#` would mean that part.
+        if !pointer.is_empty() && map.contains_key("$id") {
+            return Err(SchemaError::at(
+                place::join(&pointer, "$id"),
+                "only the root of a schema may have an '$id'; leave this one out",
+            ));
+        }
         let mut same = Vec::new();
         for keyword in ["$ref", "$dynamicRef"] {
             let Some(reference) = map.get(keyword) else { continue };

@@ -153,6 +153,7 @@ fn an_unusable_schema_is_refused_with_its_place() {
             "leads back to itself",
         ),
         (json!({"$schema": "http://json-schema.org/draft-07/schema#"}), "/$schema", "2020-12"),
+        (json!({"$defs": {"a": {"$id": "x"}}}), "/$defs/a/$id", "only the root"),
         (json!({"pattern": "(?=a)b"}), "/pattern", "(?=a)b"),
         (json!({"pattern": "["}), "/pattern", "["),
         (deep, "", "levels deep"),
@@ -202,14 +203,74 @@ fn formats_are_not_asserted() {
     assert!(schema(json!({"format": "date"})).accepts(&json!("not a date")));
 }
 
+fn schema_like() -> impl Strategy<Value = Value> {
+    let keyword = prop_oneof![
+        Just("type"),
+        Just("properties"),
+        Just("items"),
+        Just("required"),
+        Just("anyOf"),
+        Just("enum"),
+        Just("$ref"),
+        Just("$defs"),
+        Just("not"),
+        Just("additionalProperties"),
+        Just("pattern"),
+        Just("minLength"),
+        Just("const"),
+        Just("allOf"),
+        Just("description"),
+        Just("a"),
+    ];
+    let leaf = prop_oneof![
+        Just(json!("object")),
+        Just(json!("string")),
+        Just(json!("#")),
+        Just(json!("#/$defs/a")),
+        Just(json!("#/properties/a")),
+        Just(json!(true)),
+        Just(json!(null)),
+        any::<i64>().prop_map(Value::from),
+        "[a-z\\[(?+*]{0,4}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 40, 4, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            proptest::collection::vec((keyword.clone(), inner), 0..4).prop_map(|entries| {
+                entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Value>()
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_schema_makes_this_room_panic_or_loop(source in schema_like(), value in schema_like()) {
+        let _ = Schema::to_shape(&source);
+        let _ = inline(&source);
+        for subset in [Subset::Full, Subset::OpenAiStrict, Subset::Anthropic] {
+            let _ = project(&source, subset);
+        }
+        if let Ok(schema) = Schema::compile(source) {
+            prop_assert_eq!(schema.violations(&value).is_empty(), schema.accepts(&value));
+        }
+    }
+}
+
+#[test]
+fn a_compiled_schema_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Schema>();
+}
+
 #[test]
 fn a_long_chain_of_references_does_not_exhaust_the_stack() {
     let mut defs = serde_json::Map::new();
-    for n in 0..2_000 {
+    for n in 0..4_900 {
         let next = format!("#/$defs/d{}", n + 1);
         defs.insert(format!("d{n}"), json!({"properties": {"a": {"$ref": next}}}));
     }
-    defs.insert("d2000".to_owned(), json!({"type": "string"}));
+    defs.insert("d4900".to_owned(), json!({"type": "string"}));
     let source = json!({"type": "object", "$ref": "#/$defs/d0", "$defs": defs});
     assert!(inline(&source).is_err());
     let _ = Schema::to_shape(&source);

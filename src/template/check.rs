@@ -5,15 +5,16 @@
 //! tests for the part it guards.
 use std::ops::Range;
 
-use minijinja::machinery::ast::{Expr, Filter, Test, UnaryOpKind};
+use minijinja::machinery::ast::{CallArg, Expr, Filter, Test, UnaryOpKind};
 use minijinja::machinery::{Span, ast};
 
 use crate::domain::finding::{Code, Finding};
-use crate::domain::shape::{Presence, Scope, Shape};
+use crate::domain::shape::{ListRange, Scope, Shape};
 use crate::expression::reference::{self, Proof};
-use crate::expression::unify::{describe, empty_value, is_empty_list, strip, union};
+use crate::expression::unify::{describe, empty_list, empty_value, strip, union};
 use crate::expression::{Mention, code};
 
+use super::builtin::{self, Takes};
 use super::{clamp, filter};
 
 /// What an expression holds.
@@ -26,26 +27,21 @@ pub struct Seen {
 }
 
 /// A name the template binds itself.
-struct Local {
-    name: String,
-    seen: Seen,
+pub(super) struct Local {
+    /// The name.
+    pub name: String,
+    /// What it holds.
+    pub seen: Seen,
 }
 
 /// The walk over one template.
 pub struct Checker<'a> {
-    source: &'a str,
-    scope: &'a Scope,
-    locals: Vec<Local>,
+    pub(super) source: &'a str,
+    pub(super) scope: &'a Scope,
+    pub(super) locals: Vec<Local>,
     pub(super) proofs: Vec<Proof>,
-    findings: Vec<Finding>,
-    mentions: Vec<Mention>,
-}
-
-/// One step of a reference.
-enum Link<'e, 'a> {
-    Name(&'e str, Range<usize>),
-    Index(usize),
-    Dynamic(&'e Expr<'a>),
+    pub(super) findings: Vec<Finding>,
+    pub(super) mentions: Vec<Mention>,
 }
 
 impl Seen {
@@ -68,19 +64,13 @@ impl<'a> Checker<'a> {
         Self { source, scope, locals, proofs, findings: Vec::new(), mentions: Vec::new() }
     }
 
-    /// The problems, in the order of the text, each once.
-    pub fn take_findings(self) -> Vec<Finding> {
-        let mut findings = self.findings;
+    /// The root names and the problems, in the order of the text, each problem once.
+    pub fn finish(self) -> (Vec<Mention>, Vec<Finding>) {
+        let (mut mentions, mut findings) = (self.mentions, self.findings);
+        mentions.sort_by_key(|m| m.range.start);
         findings.sort_by_key(|f| f.range.start);
         findings.dedup();
-        findings
-    }
-
-    /// The root names, in the order of the text.
-    pub fn take_mentions(self) -> Vec<Mention> {
-        let mut mentions = self.mentions;
-        mentions.sort_by_key(|m| m.range.start);
-        mentions
+        (mentions, findings)
     }
 
     /// The bytes of a span.
@@ -231,7 +221,7 @@ impl<'a> Checker<'a> {
         let what = self.source.get(range.clone()).unwrap_or_default();
         let message = format!("nothing can be called in a prompt, and so not `{what}`");
         let name = what.rsplit('.').next().unwrap_or(what);
-        let help = if filter::is_filter(name) {
+        let help = if builtin::filter(name).is_some() {
             format!("`{name}` is a filter: write `value | {name}`")
         } else {
             "use a filter, as `value | join(\", \")`, or a `value` step".to_owned()
@@ -261,18 +251,23 @@ impl<'a> Checker<'a> {
 
     fn tested(&mut self, test: &Test<'_>) -> Seen {
         let lenient = matches!(test.name, "defined" | "undefined" | "none");
-        if lenient {
+        let shape = if lenient {
             self.test(&test.expr);
+            Shape::Any
         } else {
-            self.need(&test.expr);
-        }
-        for arg in &test.args {
-            self.need(filter::argument(arg));
-        }
-        if !filter::is_test(test.name) {
-            let range = self.name_range(&test.expr, test.name);
-            let (message, help) = filter::unknown_test(test.name);
+            self.need(&test.expr)
+        };
+        let range = self.name_range(&test.expr, test.name);
+        let Some(entry) = builtin::test(test.name) else {
+            let (message, help) = builtin::unknown_test(test.name);
             self.add(code::UNKNOWN_FUNCTION, range, message, Some(help));
+            return Seen::of(Shape::Boolean);
+        };
+        self.arguments(entry.name, entry.least, entry.args, entry.named, &test.args, &range);
+        if !entry.takes.fits(&shape) {
+            let message =
+                format!("'{}' needs {}, not {}", entry.name, entry.takes.what(), describe(&shape));
+            self.add(code::ARGUMENT, range, message, None);
         }
         Seen::of(Shape::Boolean)
     }
@@ -281,10 +276,10 @@ impl<'a> Checker<'a> {
         let Some(input) = &filter.expr else {
             return Seen::any();
         };
-        if !filter::is_filter(filter.name) {
+        if builtin::filter(filter.name).is_none() {
             self.see(input, true);
             let range = self.name_range(input, filter.name);
-            let (message, help) = filter::unknown_filter(filter.name);
+            let (message, help) = builtin::unknown_filter(filter.name);
             self.add(code::UNKNOWN_FUNCTION, range, message, Some(help));
             for arg in &filter.args {
                 self.see(filter::argument(arg), true);
@@ -295,18 +290,20 @@ impl<'a> Checker<'a> {
             return self.defaulted(filter, input, lenient);
         }
         let shape = self.need(input);
-        for arg in &filter.args {
-            self.need(filter::argument(arg));
-        }
         let range = self.name_range(input, filter.name);
         self.filtered(filter, input, &shape, range, self.text(whole))
     }
 
     fn defaulted(&mut self, filter: &Filter<'_>, input: &Expr<'_>, lenient: bool) -> Seen {
         let seen = self.see(input, true);
-        let fallback = match filter.args.first() {
-            Some(arg) => self.see(filter::argument(arg), lenient),
-            None => Seen::of(Shape::text()),
+        let fallback = match filter.args.as_slice() {
+            [] => Seen::of(Shape::text()),
+            [CallArg::Pos(fallback)] => self.see(fallback, lenient),
+            args => {
+                let range = self.name_range(input, filter.name);
+                self.arguments(filter.name, 0, &[Takes::Anything], &[], args, &range);
+                return Seen::any();
+            }
         };
         let shape = union(&seen.shape, &fallback.shape).unwrap_or(Shape::Any);
         Seen { shape, missing: fallback.missing }
@@ -329,7 +326,10 @@ impl<'a> Checker<'a> {
                 Some(common) => union(&common, &shape).unwrap_or(Shape::Any),
             });
         }
-        Seen::of(common.map_or_else(crate::expression::unify::empty_list, Shape::list))
+        let count = Some(items.len() as u64);
+        Seen::of(common.map_or_else(empty_list, |item| {
+            Shape::List(Box::new(item), ListRange { min: count, max: count })
+        }))
     }
 
     fn map(&mut self, map: &ast::Map<'_>) -> Seen {
@@ -347,173 +347,6 @@ impl<'a> Checker<'a> {
             return Seen::any();
         }
         Seen::of(Shape::object(fields.iter().map(|(k, s)| (k.as_str(), s.clone()))))
-    }
-
-    /// A reference: a name, and the fields and items below it.
-    fn reference(&mut self, expr: &Expr<'_>, lenient: bool) -> Seen {
-        let (root, links) = self.links(expr);
-        let (mut seen, mut path, used) = match root {
-            Expr::Var(var) => {
-                let range = self.range(var.span());
-                let (seen, used) = self.root(var.id, &links, range, lenient);
-                (seen, vec![var.id.to_owned()], used)
-            }
-            other => (self.see(other, lenient), Vec::new(), 0),
-        };
-        for (at, link) in links.iter().enumerate() {
-            if at < used {
-                if let Link::Name(name, _) = link {
-                    path.push((*name).to_owned());
-                }
-                continue;
-            }
-            let below = self.step(&seen, &path, link, root);
-            match link {
-                Link::Name(name, _) if path.len() == at + 1 => path.push((*name).to_owned()),
-                Link::Index(index) if path.len() == at + 1 => path.push(index.to_string()),
-                _ => {}
-            }
-            let whole = path.len() == at + 2;
-            let words: Vec<&str> = path.iter().map(String::as_str).collect();
-            let proved = whole && reference::proved(&self.proofs, &words);
-            let missing = seen.missing.or(below.missing).filter(|_| !proved);
-            seen = Seen { shape: below.shape, missing };
-        }
-        seen
-    }
-
-    /// The root of a reference, and its steps in order.
-    fn links<'e, 'x>(&self, expr: &'e Expr<'x>) -> (&'e Expr<'x>, Vec<Link<'e, 'x>>) {
-        let mut links = Vec::new();
-        let mut root = expr;
-        loop {
-            match root {
-                Expr::GetAttr(e) => {
-                    let end = self.range(e.span()).end;
-                    let range = clamp(self.source, end.saturating_sub(e.name.len())..end);
-                    links.push(Link::Name(e.name, range));
-                    root = &e.expr;
-                }
-                Expr::GetItem(e) => {
-                    let range = self.range_of(&e.subscript_expr);
-                    links.push(match &e.subscript_expr {
-                        Expr::Const(c) if c.value.as_str().is_some() => {
-                            Link::Name(c.value.as_str().unwrap_or_default(), range)
-                        }
-                        Expr::Const(c) if c.value.as_usize().is_some() => {
-                            Link::Index(c.value.as_usize().unwrap_or_default())
-                        }
-                        other => Link::Dynamic(other),
-                    });
-                    root = &e.expr;
-                }
-                other => {
-                    links.reverse();
-                    return (other, links);
-                }
-            }
-        }
-    }
-
-    /// What a root name holds, and how many links its binding takes: one for `answer.items`.
-    fn root(
-        &mut self,
-        name: &str,
-        links: &[Link<'_, '_>],
-        range: Range<usize>,
-        lenient: bool,
-    ) -> (Seen, usize) {
-        if let Some(local) = self.local(name) {
-            let mut seen = local.clone();
-            seen.missing = seen.missing.filter(|_| !reference::proved(&self.proofs, &[name]));
-            return (seen, 0);
-        }
-        let mut words = vec![name];
-        words.extend(links.iter().map_while(|l| match l {
-            Link::Name(name, _) => Some(*name),
-            Link::Index(_) | Link::Dynamic(_) => None,
-        }));
-        self.mentions.push(Mention {
-            name: name.to_owned(),
-            path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
-            range: range.clone(),
-            guarded: lenient || reference::proved(&self.proofs, &[name]),
-        });
-        let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
-            let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
-            let finding = reference::unknown_name(self.scope, &locals, name, range);
-            self.findings.push(finding);
-            return (Seen::any(), 0);
-        };
-        let (shape, null) = strip(shape.clone());
-        let missing = match presence {
-            Presence::Maybe(why) => Some(why.clone()),
-            Presence::Always => null.then(|| format!("'{name}' may be null")),
-        };
-        let words = words.get(..used).unwrap_or_default();
-        let missing = missing.filter(|_| !reference::proved(&self.proofs, words));
-        (Seen { shape, missing }, used - 1)
-    }
-
-    fn step(&mut self, seen: &Seen, path: &[String], link: &Link<'_, '_>, root: &Expr<'_>) -> Seen {
-        let owner = if path.is_empty() { self.text(root).to_owned() } else { path.join(".") };
-        match link {
-            Link::Name(name, range) => self.field(&seen.shape, &owner, name, range.clone()),
-            Link::Index(index) => match &seen.shape {
-                Shape::List(item, bounds) => {
-                    let mut item = Seen::of((**item).clone());
-                    if bounds.min.is_none_or(|min| *index as u64 >= min) {
-                        item.missing = Some(format!("'{owner}' may have fewer items"));
-                    }
-                    item
-                }
-                Shape::Any => Seen::any(),
-                other => {
-                    let range = self.range_of(root);
-                    let message = format!("'{owner}' has no items: it is {}", describe(other));
-                    self.add(code::NOT_A_LIST, range, message, None);
-                    Seen::any()
-                }
-            },
-            Link::Dynamic(subscript) => {
-                self.need(subscript);
-                match &seen.shape {
-                    Shape::List(item, _) => Seen {
-                        missing: Some(format!("'{owner}' may have fewer items")),
-                        ..Seen::of((**item).clone())
-                    },
-                    _ => Seen::any(),
-                }
-            }
-        }
-    }
-
-    fn field(&mut self, shape: &Shape, owner: &str, name: &str, range: Range<usize>) -> Seen {
-        if let Shape::List(item, _) = shape
-            && !is_empty_list(shape)
-        {
-            let message = format!("'{owner}' is a list and has no field '{name}'");
-            let known = matches!(&**item, Shape::Object(o) if o.field(name).is_some());
-            let help = if known {
-                format!(
-                    "write `{owner} | map(attribute=\"{name}\")`, or loop: `{{% for x in {owner} %}}`"
-                )
-            } else {
-                format!("loop over it: `{{% for x in {owner} %}}`")
-            };
-            self.add(code::UNKNOWN_FIELD, range, message, Some(help));
-            return Seen::any();
-        }
-        match reference::field(shape, owner, name, range) {
-            Ok(Some(found)) => {
-                Seen { shape: found.shape, missing: found.missing.map(|m| m.why().to_owned()) }
-            }
-            Ok(None) => Seen::any(),
-            Err(finding) => {
-                self.findings.push(finding);
-                Seen::any()
-            }
-        }
     }
 }
 

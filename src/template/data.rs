@@ -22,7 +22,7 @@ pub struct Record {
     values: HashMap<String, Value>,
 }
 
-/// A JSON array that has a second view: `answer.items` beside `answer`.
+/// A JSON array; it may have a second view, as `answer.items` beside `answer`.
 #[derive(Debug)]
 pub struct Rows {
     items: Vec<Value>,
@@ -40,13 +40,17 @@ pub fn value(json: &Json) -> Value {
             (None, None) => Value::from(n.as_f64().unwrap_or_default()),
         },
         Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => items.iter().map(value).collect::<Vec<Value>>().into(),
+        Json::Array(items) => rows(items, HashMap::new()),
         Json::Object(map) => {
             let keys = map.keys().map(|k| Value::from(k.as_str())).collect();
             let values = map.iter().map(|(k, v)| (k.clone(), value(v))).collect();
             Value::from_object(Record { keys, values })
         }
     }
+}
+
+fn rows(items: &[Json], views: HashMap<String, Value>) -> Value {
+    Value::from_object(Rows { items: items.iter().map(value).collect(), views })
 }
 
 /// The root a template is rendered with: `bindings`, dotted names as views of what they name.
@@ -63,9 +67,7 @@ pub fn root(bindings: &Json) -> Value {
             })
             .collect();
         let bound = match bound {
-            Json::Array(items) if !views.is_empty() => {
-                Value::from_object(Rows { items: items.iter().map(value).collect(), views })
-            }
+            Json::Array(items) => rows(items, views),
             other => value(other),
         };
         values.insert(name.clone(), bound);
@@ -147,7 +149,7 @@ impl Object for Rows {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_usize() {
-            Some(at) => self.items.get(at).cloned(),
+            Some(at) => Some(self.items.get(at).cloned().unwrap_or_else(absent)),
             None => self.views.get(key.as_str()?).cloned(),
         }
     }

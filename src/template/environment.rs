@@ -9,12 +9,12 @@ use minijinja::{
 };
 use serde_json::Value as Json;
 
-use super::data::{is_missing, json};
+use super::data::{absent, is_missing, json};
 
 /// Longest text that is rendered, in bytes: beyond any model's window.
 pub const MAX_OUTPUT: usize = 4 << 20;
 /// Work one rendering may do, in the engine's fuel: an instruction, or 64 bytes of data made, are one.
-const FUEL: u64 = 5_000_000;
+const FUEL: u64 = 2_000_000;
 /// The name the template has in its environment.
 pub const NAME: &str = "prompt";
 
@@ -52,7 +52,8 @@ fn missing(what: &str) -> Error {
     Error::new(ErrorKind::UndefinedError, format!("{what} is missing"))
 }
 
-/// The filters whose types stand in `filter.rs`. Those of the engine that would print, count or join a missing value are our own.
+/// The filters whose types stand in `filter.rs`. Those of the engine that would print, count or
+/// join a missing value, or yield its own undefined one, are ours.
 fn add_filters(env: &mut Environment<'static>) {
     env.add_filter("tojson", to_json);
     env.add_filter("default", default);
@@ -63,22 +64,22 @@ fn add_filters(env: &mut Environment<'static>) {
     env.add_filter("length", length);
     env.add_filter("count", length);
     env.add_filter("join", join);
-    env.add_filter("title", filters::title);
-    env.add_filter("capitalize", filters::capitalize);
-    env.add_filter("replace", |v: &Value, from: &str, to: &str| {
-        Ok::<_, Error>(text(v)?.replace(from, to))
+    env.add_filter("title", |v: &Value| Ok::<_, Error>(filters::title(text(v)?.into())));
+    env.add_filter("capitalize", |v: &Value| Ok::<_, Error>(capitalize(text(v)?)));
+    env.add_filter("replace", replace);
+    env.add_filter("indent", indent);
+    env.add_filter("first", |v: &Value| {
+        Ok::<_, Error>(v.try_iter()?.next().unwrap_or_else(absent))
     });
-    env.add_filter("indent", filters::indent);
-    env.add_filter("first", filters::first);
-    env.add_filter("last", filters::last);
+    env.add_filter("last", |v: &Value| Ok::<_, Error>(v.try_iter()?.last().unwrap_or_else(absent)));
     env.add_filter("sort", filters::sort);
     env.add_filter("unique", filters::unique);
     env.add_filter("reverse", filters::reverse);
     env.add_filter("list", filters::list);
     env.add_filter("items", filters::items);
     env.add_filter("dictsort", filters::dictsort);
-    env.add_filter("batch", filters::batch);
-    env.add_filter("map", filters::map);
+    env.add_filter("batch", batch);
+    env.add_filter("map", map);
     env.add_filter("selectattr", filters::selectattr);
     env.add_filter("rejectattr", filters::rejectattr);
     env.add_filter("round", filters::round);
@@ -134,19 +135,61 @@ fn to_json(value: &Value, indent: Option<usize>, kwargs: Kwargs) -> Result<Strin
     let json = json(value);
     match indent {
         None | Some(0) => Ok(json.to_string()),
-        Some(width) => Ok(pretty(&json, width.min(8))),
+        Some(width) => pretty(&json, width.min(8)),
     }
 }
 
-fn pretty(json: &Json, width: usize) -> String {
+fn pretty(json: &Json, width: usize) -> Result<String, Error> {
     let spaces = " ".repeat(width);
     let formatter = serde_json::ser::PrettyFormatter::with_indent(spaces.as_bytes());
-    let mut out = Vec::new();
+    let mut out = Limited::default();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
-    match serde::Serialize::serialize(json, &mut serializer) {
-        Ok(()) => String::from_utf8(out).unwrap_or_default(),
-        Err(_) => String::new(),
+    serde::Serialize::serialize(json, &mut serializer).map_err(|_| too_long())?;
+    String::from_utf8(out.bytes).map_err(|_| too_long())
+}
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::InvalidOperation, "the text a filter makes is too long")
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + &chars.as_str().to_lowercase()
+}
+
+fn replace(value: &Value, from: &str, to: &str) -> Result<String, Error> {
+    let text = text(value)?;
+    if from.is_empty() {
+        return Ok(text.to_owned());
     }
+    let added = text.matches(from).count().saturating_mul(to.len());
+    if added.saturating_add(text.len()) > MAX_OUTPUT.saturating_mul(2) {
+        return Err(too_long());
+    }
+    Ok(text.replace(from, to))
+}
+
+/// Indents the lines but the first (with `first`, it too) and empty ones.
+fn indent(value: &Value, width: Option<usize>, first: Option<bool>) -> Result<String, Error> {
+    let width = width.unwrap_or(4);
+    let mut indented = String::new();
+    for (at, line) in text(value)?.split_inclusive('\n').enumerate() {
+        let blank = line.trim_end().is_empty();
+        let width = if blank || at == 0 && first != Some(true) { 0 } else { width };
+        if indented.len().saturating_add(width).saturating_add(line.len()) > MAX_OUTPUT {
+            return Err(too_long());
+        }
+        indented.push_str(&" ".repeat(width));
+        indented.push_str(line);
+    }
+    Ok(indented)
+}
+
+/// Lists of at most `size` items, one at least.
+fn batch(value: &Value, size: usize) -> Result<Vec<Vec<Value>>, Error> {
+    let items: Vec<Value> = value.try_iter()?.collect();
+    Ok(items.chunks(size.max(1)).map(<[Value]>::to_vec).collect())
 }
 
 fn default(value: &Value, fallback: Rest<Value>) -> Value {
@@ -161,6 +204,18 @@ fn length(value: &Value) -> Result<usize, Error> {
         let found = if is_missing(value) { "nothing".to_owned() } else { value.kind().to_string() };
         Error::new(ErrorKind::InvalidOperation, format!("{found} has no length"))
     })
+}
+
+/// The items' fields of one name; the engine's own filter would call other filters as well.
+fn map(value: &Value, kwargs: Kwargs) -> Result<Vec<Value>, Error> {
+    let attribute: &str = kwargs.get("attribute")?;
+    kwargs.assert_all_used()?;
+    let below = |item: Value| {
+        attribute.split('.').try_fold(item, |value, name| {
+            if is_missing(&value) { Ok(absent()) } else { value.get_attr(name) }
+        })
+    };
+    value.try_iter()?.map(below).collect()
 }
 
 /// Joins as `{{ }}` prints: texts bare, all else as JSON.
@@ -179,7 +234,7 @@ fn join(value: &Value, separator: Option<&str>) -> Result<String, Error> {
             None => joined.push_str(&json(&item).to_string()),
         }
         if joined.len() > MAX_OUTPUT {
-            return Err(Error::new(ErrorKind::InvalidOperation, "the joined text is too long"));
+            return Err(too_long());
         }
     }
     Ok(joined)

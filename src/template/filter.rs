@@ -1,4 +1,4 @@
-//! The closed lists of filters and tests, and the types of filters.
+//! The types of filters and tests, which `builtin.rs` lists.
 use std::ops::Range as Bytes;
 
 use minijinja::machinery::ast::{CallArg, Expr, Filter};
@@ -6,116 +6,11 @@ use minijinja::value::ValueKind;
 
 use crate::domain::shape::{ListRange, Range, Shape};
 use crate::expression::code;
-use crate::expression::reference::candidates;
-use crate::expression::unify::{describe, is_empty_list, is_number, is_text, nullable, strip};
+use crate::expression::unify::{describe, is_empty_list, is_number, nullable, strip};
 
+use super::builtin::{self, Takes};
 use super::check::{Checker, Seen};
 use super::statement::values;
-
-/// What a filter takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Anything,
-    Text,
-    Number,
-    List,
-    Object,
-    /// Text, list or object.
-    Sized,
-    /// List or object.
-    Listable,
-}
-
-/// A filter: its name, what it takes, and most arguments.
-const FILTERS: [(&str, Takes, usize); 30] = [
-    ("abs", Takes::Number, 0),
-    ("batch", Takes::List, 2),
-    ("capitalize", Takes::Text, 0),
-    ("count", Takes::Sized, 0),
-    ("d", Takes::Anything, 1),
-    ("default", Takes::Anything, 1),
-    ("dictsort", Takes::Object, 3),
-    ("first", Takes::List, 0),
-    ("indent", Takes::Text, 3),
-    ("items", Takes::Object, 0),
-    ("join", Takes::List, 1),
-    ("last", Takes::List, 0),
-    ("length", Takes::Sized, 0),
-    ("list", Takes::Listable, 0),
-    ("lower", Takes::Text, 0),
-    ("map", Takes::List, 1),
-    ("max", Takes::List, 0),
-    ("min", Takes::List, 0),
-    ("rejectattr", Takes::List, 3),
-    ("replace", Takes::Text, 2),
-    ("reverse", Takes::List, 0),
-    ("round", Takes::Number, 1),
-    ("selectattr", Takes::List, 3),
-    ("sort", Takes::List, 3),
-    ("sum", Takes::List, 0),
-    ("title", Takes::Text, 0),
-    ("tojson", Takes::Anything, 1),
-    ("trim", Takes::Text, 0),
-    ("unique", Takes::List, 2),
-    ("upper", Takes::Text, 0),
-];
-
-/// The tests of `is`.
-const TESTS: [&str; 23] = [
-    "boolean",
-    "defined",
-    "divisibleby",
-    "endingwith",
-    "eq",
-    "even",
-    "false",
-    "ge",
-    "gt",
-    "in",
-    "integer",
-    "le",
-    "lt",
-    "mapping",
-    "ne",
-    "none",
-    "number",
-    "odd",
-    "sequence",
-    "startingwith",
-    "string",
-    "true",
-    "undefined",
-];
-
-/// Whether there is a filter of that name.
-pub fn is_filter(name: &str) -> bool {
-    FILTERS.iter().any(|(n, ..)| *n == name)
-}
-
-/// Whether there is a test of that name.
-pub fn is_test(name: &str) -> bool {
-    TESTS.contains(&name)
-}
-
-/// What to say of a filter that does not exist, and what to do.
-pub fn unknown_filter(name: &str) -> (String, String) {
-    let message = format!("there is no filter '{name}'");
-    if matches!(name, "safe" | "escape" | "e") {
-        return (message, "nothing is escaped: leave it out".to_owned());
-    }
-    let names: Vec<&str> = FILTERS.iter().map(|(n, ..)| *n).collect();
-    let listed = names.join(", ");
-    let help = match crate::domain::finding::did_you_mean(name, names.iter().copied()) {
-        Some(close) => format!("did you mean '{close}'? filters: {listed}"),
-        None => format!("filters: {listed}"),
-    };
-    (message, help)
-}
-
-/// What to say of a test that does not exist, and what to do.
-pub fn unknown_test(name: &str) -> (String, String) {
-    (format!("there is no test '{name}'"), candidates(name, &TESTS, "tests"))
-}
 
 /// The expression of an argument.
 pub fn argument<'e, 'a>(arg: &'e CallArg<'a>) -> &'e Expr<'a> {
@@ -150,39 +45,69 @@ impl Checker<'_> {
         range: Bytes<usize>,
         text: &str,
     ) -> Seen {
-        let Some((name, takes, most)) = FILTERS.iter().find(|(n, ..)| *n == filter.name) else {
+        let Some(entry) = builtin::filter(filter.name) else {
             return Seen::any();
         };
-        if filter.args.len() > *most {
-            let plural = if *most == 1 { "" } else { "s" };
-            let message = format!("'{name}' takes at most {most} argument{plural}");
-            self.add(code::ARGUMENT, range.clone(), message, None);
-        }
-        if *shape == Shape::Any && *takes != Takes::Text && *takes != Takes::Anything {
+        let (name, takes) = (entry.name, entry.takes);
+        self.arguments(name, entry.least, entry.args, entry.named, &filter.args, &range);
+        if *shape == Shape::Any && takes != Takes::Text && takes != Takes::Anything {
             return Seen::any();
         }
-        let (fits, what) = match takes {
-            Takes::Anything => (true, ""),
-            Takes::Text => (is_text(shape) || *shape == Shape::Any, "a text"),
-            Takes::Number => (is_number(shape), "a number"),
-            Takes::List => (matches!(shape, Shape::List(..)), "a list"),
-            Takes::Object => (matches!(shape, Shape::Object(_)), "an object"),
-            Takes::Sized => (
-                is_text(shape) || matches!(shape, Shape::List(..) | Shape::Object(_)),
-                "a text, a list or an object",
-            ),
-            Takes::Listable => {
-                (matches!(shape, Shape::List(..) | Shape::Object(_)), "a list or an object")
-            }
-        };
+        let (fits, what) = (takes.fits(shape), takes.what());
         if !fits {
             let message = format!("'{name}' needs {what}, not {}", describe(shape));
-            let help = (*takes == Takes::Text)
+            let help = (takes == Takes::Text)
                 .then(|| format!("write `{} | tojson | {name}` for its JSON", self.text(input)));
             self.add(code::ARGUMENT, range, message, help);
             return Seen::any();
         }
         self.yielded(filter, input, shape, range, text)
+    }
+
+    /// Checks the arguments of a filter or a test: `least` of `args` at least, and named ones.
+    pub fn arguments(
+        &mut self,
+        name: &str,
+        least: usize,
+        args: &[Takes],
+        named: &[&str],
+        given: &[CallArg<'_>],
+        range: &Bytes<usize>,
+    ) {
+        let mut count = 0;
+        for arg in given {
+            let shape = self.need(argument(arg));
+            let problem = match arg {
+                CallArg::Pos(_) => {
+                    let takes = args.get(count);
+                    count += 1;
+                    match takes {
+                        Some(takes) if takes.fits(&shape) => continue,
+                        Some(takes) => {
+                            format!("needs {} here, not {}", takes.what(), describe(&shape))
+                        }
+                        None => continue,
+                    }
+                }
+                CallArg::Kwarg(word, _) if named.contains(word) => continue,
+                CallArg::Kwarg(word, _) => format!("has no argument '{word}'"),
+                CallArg::PosSplat(_) | CallArg::KwargSplat(_) => {
+                    "takes its arguments one by one".to_owned()
+                }
+            };
+            let place = self.range_of(argument(arg));
+            self.add(code::ARGUMENT, place, format!("'{name}' {problem}"), None);
+        }
+        if count < least || count > args.len() {
+            let most = args.len();
+            let number =
+                if least == most { most.to_string() } else { format!("{least} to {most}") };
+            let plural = if most == 1 { "" } else { "s" };
+            let message = format!("'{name}' takes {number} argument{plural}, not {count}");
+            let help = matches!(name, "default" | "d")
+                .then(|| "for an empty text as well write `value or \"…\"`".to_owned());
+            self.add(code::ARGUMENT, range.clone(), message, help);
+        }
     }
 
     fn yielded(
@@ -201,10 +126,18 @@ impl Checker<'_> {
             "join" => self.joined(shape, range, text),
             "map" => self.mapped(filter, shape, range),
             "selectattr" | "rejectattr" => {
-                self.attribute(filter, shape, range);
+                self.attribute(filter, 0, shape, range.clone());
+                self.selected(filter);
                 Seen::of(relist(shape))
             }
-            "sort" | "unique" | "reverse" => Seen::of(relist(shape)),
+            "sort" | "unique" => {
+                let by = |arg: &CallArg<'_>| matches!(arg, CallArg::Kwarg("attribute", _));
+                if let Some(at) = filter.args.iter().position(by) {
+                    self.attribute(filter, at, shape, range);
+                }
+                Seen::of(relist(shape))
+            }
+            "reverse" => Seen::of(relist(shape)),
             "batch" => Seen::of(Shape::list(relist(shape))),
             "list" => match shape {
                 Shape::Object(_) => Seen::of(Shape::list(Shape::text())),
@@ -216,6 +149,28 @@ impl Checker<'_> {
                 _ => Seen::any(),
             },
             _ => Seen::of(Shape::text()),
+        }
+    }
+
+    /// The test that `selectattr` names.
+    fn selected(&mut self, filter: &Filter<'_>) {
+        let Some(arg) = filter.args.get(1) else { return };
+        let range = self.range_of(argument(arg));
+        let Some(name) = quoted(arg) else {
+            let message = format!("'{}' takes the name of a test, in quotes", filter.name);
+            self.add(code::ARGUMENT, range, message, None);
+            return;
+        };
+        match builtin::test(name) {
+            Some(test) if test.args.len() + 2 == filter.args.len() => {}
+            Some(test) => {
+                let message = format!("the test '{name}' takes {} more", test.args.len());
+                self.add(code::ARGUMENT, range, message, None);
+            }
+            None => {
+                let (message, help) = builtin::unknown_test(name);
+                self.add(code::UNKNOWN_FUNCTION, range, message, Some(help));
+            }
         }
     }
 
@@ -251,7 +206,7 @@ impl Checker<'_> {
     fn mapped(&mut self, filter: &Filter<'_>, shape: &Shape, range: Bytes<usize>) -> Seen {
         match filter.args.as_slice() {
             [CallArg::Kwarg("attribute", _)] => {
-                let field = self.attribute(filter, shape, range);
+                let field = self.attribute(filter, 0, shape, range);
                 Seen::of(Shape::list(field))
             }
             _ => {
@@ -264,11 +219,14 @@ impl Checker<'_> {
     }
 
     /// The field of a list's items that a filter names.
-    fn attribute(&mut self, filter: &Filter<'_>, shape: &Shape, range: Bytes<usize>) -> Shape {
-        let name = match filter.args.first().map(argument) {
-            Some(Expr::Const(name)) => name.value.as_str(),
-            _ => None,
-        };
+    fn attribute(
+        &mut self,
+        filter: &Filter<'_>,
+        at: usize,
+        shape: &Shape,
+        range: Bytes<usize>,
+    ) -> Shape {
+        let name = filter.args.get(at).and_then(quoted);
         let Some(name) = name else {
             let message = format!("'{}' takes the name of a field, in quotes", filter.name);
             self.add(code::ARGUMENT, range, message, None);
@@ -293,6 +251,14 @@ impl Checker<'_> {
             }
         }
         if null { nullable(field) } else { field }
+    }
+}
+
+/// A text in quotes.
+fn quoted<'e>(arg: &'e CallArg<'_>) -> Option<&'e str> {
+    match argument(arg) {
+        Expr::Const(text) => text.value.as_str(),
+        _ => None,
     }
 }
 

@@ -17,11 +17,13 @@ use crate::domain::finding::Finding;
 use crate::domain::shape::Scope;
 use crate::expression::{Mention, code};
 
+mod builtin;
 mod check;
 mod data;
 mod environment;
 mod filter;
 mod operator;
+mod reference;
 mod statement;
 
 #[cfg(test)]
@@ -72,13 +74,13 @@ impl Template {
     /// Every mention of a root name that the template does not bind itself, in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
-        self.walk(&Scope::default(), |checker| checker.take_mentions())
+        self.walk(&Scope::default()).0
     }
 
     /// Every problem under `scope`.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Finding> {
-        self.walk(scope, |checker| checker.take_findings())
+        self.walk(scope).1
     }
 
     /// Renders with `bindings` (an object: name → value). Missing names are absent.
@@ -102,15 +104,15 @@ impl Template {
             .map_err(|_| RenderError { message: "the prompt is no UTF-8 text".to_owned() })
     }
 
-    fn walk<T: Default>(&self, scope: &Scope, take: impl FnOnce(check::Checker<'_>) -> T) -> T {
+    fn walk(&self, scope: &Scope) -> (Vec<Mention>, Vec<Finding>) {
         let Ok(ast::Stmt::Template(root)) =
             parse(&self.source, environment::NAME, environment::syntax())
         else {
-            return T::default();
+            return (Vec::new(), Vec::new());
         };
         let mut checker = check::Checker::new(&self.source, scope);
         checker.body(&root.children);
-        take(checker)
+        checker.finish()
     }
 }
 

@@ -1,4 +1,5 @@
 //! The operators of templates.
+use minijinja::Value;
 use minijinja::machinery::ast::{BinOp, BinOpKind, CompareOpKind, Expr};
 
 use crate::domain::shape::{Range, Shape};
@@ -153,6 +154,18 @@ impl Checker<'_> {
         let b = self.need(&op.right);
         self.number(&format!("`{operator}`"), &op.left, &a);
         self.number(&format!("`{operator}`"), &op.right, &b);
+        let divides = matches!(op.op, BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem);
+        let zero = Value::from(0);
+        if divides && !matches!(&op.right, Expr::Const(c) if c.value != zero) {
+            let help = "divide in a `value` step, where `a / b ?? 0` has a default".to_owned();
+            let message = "the divisor may be zero".to_owned();
+            self.add(code::OPERAND, self.range_of(&op.right), message, Some(help));
+        }
+        if matches!(op.op, BinOpKind::Pow) {
+            let help = "multiply instead".to_owned();
+            let range = self.range_of(&op.left);
+            self.add(code::REFUSED, range, "prompts have no `**`".to_owned(), Some(help));
+        }
         Seen::of(Shape::Number(Range::default()))
     }
 }

@@ -126,6 +126,22 @@ fn a_template_renders_as_it_is_written() {
         ("{% set t %}a{{ plan.count }}{% endset %}{{ t | upper }}", "A2"),
         ("{% if plan.count %}{% set x = 1 %}{% else %}{% set x = 2 %}{% endif %}{{ x }}", "1"),
         ("{% with a = plan.marks %}{{ a.b }}{% endwith %}", "1"),
+        ("{{ 'a\n\nb' | indent(2) }}|{{ 'a' | indent(2, true) }}", "a\n\n  b|  a"),
+        ("{{ [1, 2, 3] | batch(2) }}", "[[1,2],[3]]"),
+        (
+            "{{ 'éa B' | capitalize }} {{ 'a b' | title }} {{ 'aba' | replace('a', '') }}",
+            "Éa b A B b",
+        ),
+        (
+            "{{ plan.questions | sort(attribute='id', reverse=true) | map(attribute='id') | list }}",
+            r#"["q2","q1"]"#,
+        ),
+        ("{{ plan.questions | selectattr('id', 'eq', 'q2') | length }}", "1"),
+        (
+            "{{ [3, 1, 2] | sort }} {{ [1, 1] | unique }} {{ [1, 2] | reverse }} {{ 2.45 | round(1) }}",
+            "[1,2,3] [1] [2,1] 2.5",
+        ),
+        ("{{ [1, 2] | sum }} {{ [1, 2] | max }} {{ -3 | abs }} {{ [1, 2] | last }}", "3 2 3 2"),
         ("{{ plan.questions[0].id | default('') }}", "q1"),
         ("{{ plan['count'] }}", "2"),
         ("{{ (plan.questions | first | default({'id': '?'})).id }}", "q1"),
@@ -157,8 +173,8 @@ fn a_template_renders_as_it_is_written() {
 }
 
 #[test]
-fn print_bad() {
-    for source in [
+fn every_problem_is_said_with_its_place_and_what_to_do() {
+    let sources = [
         "{{ plam.count }}",
         "\u{fc} {{ plan.qestions }}",
         "{% for q in plan.questions %}{{ q.txt }}{% endfor %}",
@@ -188,6 +204,19 @@ fn print_bad() {
         "{{ plan.questions | map(attribute='di') | join }}",
         "{{ plan.questions | map('upper') | join }}",
         "{{ plan.questions | map(attribute='weight') | join }}",
+        "{{ plan.note | default('a', true) }}",
+        "{{ input.text | default(value='a') }}",
+        "{{ input.text | replace('a') }}",
+        "{{ input.text | replace('a', 1) }}",
+        "{{ plan.questions | join(sep=',') }}",
+        "{{ plan.questions | sort(attribute='wieght') | length }}",
+        "{{ plan.questions | selectattr('id', 'eqq', 'a') | length }}",
+        "{{ plan.questions | selectattr('id', 'eq') | length }}",
+        "{{ plan.count is divisibleby }}",
+        "{{ input.text is odd }}",
+        "{{ 1 / plan.count }}",
+        "{{ plan.count % 0 }}",
+        "{{ 2 ** plan.count }}",
         "{{ plan.count + 'a' }}",
         "{{ plan.count * 'a' }}",
         "{{ plan.urgency == 'hihg' }}",
@@ -222,14 +251,145 @@ fn print_bad() {
         "{{ {\"a\": 1 }}",
         "{{ plan.count ? 1 : 2 }}",
         "{% for a, b in plan.questions %}{{ a }}{% endfor %}",
-        "{{ gaps.score is defined and gaps.score }}",
         "{% set gaps2 = gaps %}{{ gaps2 }}",
         "{{ gaps.score > 3 }}",
         "{{ plan.questions | selectattr('wieght') | list }}",
-    ] {
-        println!(
-            "{source}\n{}",
-            std::panic::catch_unwind(|| bad(source)).unwrap_or_else(|_| "NONE".into())
-        );
+    ];
+    let said: Vec<String> =
+        sources.iter().map(|source| format!("{source}\n{}", indent(&bad(source)))).collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn mentions_are_root_names_with_their_paths_and_guards() {
+    let mentions = |source: &str| -> Vec<String> {
+        let template = Template::parse(source).expect("a template");
+        let lines = template.mentions().into_iter().map(|m| {
+            assert_eq!(&source[m.range.clone()], m.name);
+            let guard = if m.guarded { "?" } else { "" };
+            format!("{}{guard}: {}", m.name, m.path.join("."))
+        });
+        lines.collect()
+    };
+    assert_eq!(mentions("\u{fc}{{ plan.a.b[0].c }}"), ["plan: a.b"]);
+    assert_eq!(
+        mentions("{% for q in plan.a %}{{ q.x }}{{ loop.index }}{% endfor %}{{ q }}"),
+        ["plan: a", "q: "]
+    );
+    assert_eq!(
+        mentions("{% if gaps.x %}{{ gaps.y }}{% endif %}{{ gaps }}"),
+        ["gaps?: x", "gaps?: y", "gaps: "]
+    );
+    assert_eq!(mentions("{{ gaps.x | default(plan.y) }}"), ["gaps?: x", "plan: y"]);
+    assert_eq!(
+        mentions("{% set a = b %}{{ a }}{% with c = a %}{{ c ~ d }}{% endwith %}"),
+        ["b: ", "d: "]
+    );
+    assert_eq!(mentions("{% set gaps = 1 %}{{ gaps }}"), Vec::<String>::new());
+    assert_eq!(mentions("{{ a if b else c }}{{ d['e'].f }}"), ["a: ", "b?: ", "c: ", "d: e.f"]);
+    assert_eq!(mentions("{% raw %}{{ a }}{% endraw %}{# {{ b }} #}"), Vec::<String>::new());
+}
+
+#[test]
+fn what_any_hides_fails_when_it_is_rendered() {
+    let error = |source: &str| {
+        let template = Template::parse(source).expect("a template");
+        assert_eq!(template.check(&scope()), [], "{source}");
+        template.render(&bindings()).expect_err(source).message
+    };
+    assert_eq!(
+        error("\n{{ input.blob.q }}"),
+        "line 2 of the prompt: what is printed here is missing"
+    );
+    assert_eq!(
+        error("{{ input.blob.a[1] }}"),
+        "line 1 of the prompt: what is printed here is missing"
+    );
+    assert_eq!(
+        error("{{ input.blob.q | upper }}"),
+        "line 1 of the prompt: a text is needed here, not nothing"
+    );
+    assert_eq!(error("{{ input.blob.q | length }}"), "line 1 of the prompt: nothing has no length");
+    assert_eq!(
+        error("{{ input.blob.a | join }}"),
+        "line 1 of the prompt: an item that `join` is given is missing"
+    );
+    assert!(error("{% for x in input.blob.q %}{% endfor %}").contains("not iterable"));
+    assert!(error("{{ input.blob.q + 1 }}").contains("unsupported"));
+}
+
+#[test]
+fn a_template_is_bounded() {
+    let parse = |source: &str| Template::parse(source).map(|_| ()).map_err(|f| f.code);
+    assert_eq!(parse(&"x".repeat(MAX_SOURCE + 1)), Err(code::LIMIT));
+    for (open, inner, close) in
+        [("(", "1", ")"), ("[", "", "]"), ("-", "1", ""), ("not ", "1", ""), ("{1: ", "1", "}")]
+    {
+        for n in [10, 50, 120, 250, 5000] {
+            let source = format!("{{{{ {}{inner}{} }}}}", open.repeat(n), close.repeat(n));
+            if let Ok(template) = Template::parse(&source) {
+                let _ = template.check(&scope());
+                let _ = template.render(&bindings());
+            }
+        }
     }
+    for chain in [
+        "+ 1 ",
+        "| upper ",
+        ".a ",
+        "[0] ",
+        "and 1 ",
+        "if 1 else 2 ",
+        "~ 1 ",
+        "is defined ",
+        "== 1 ",
+    ] {
+        assert_eq!(
+            parse(&format!("{{{{ a {} }}}}", chain.repeat(300))),
+            Err(code::LIMIT),
+            "{chain}"
+        );
+        let template = Template::parse(&format!("{{{{ a {} }}}}", chain.repeat(60))).expect(chain);
+        let _ = template.check(&scope());
+        let _ = template.render(&bindings());
+    }
+    let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(5000));
+    assert_eq!(parse(&elif), Err(code::LIMIT));
+    let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(100));
+    let _ = Template::parse(&elif).expect("few enough").check(&scope());
+    assert_eq!(parse(&"{% if a %}".repeat(5000)), Err(code::TEMPLATE_SYNTAX));
+    let nested = format!("{}{}", "{% for a in b %}".repeat(100), "{% endfor %}".repeat(100));
+    let _ = Template::parse(&nested).expect("few enough").check(&scope());
+}
+
+#[test]
+fn a_rendering_is_bounded() {
+    let error = |source: &str, n: usize| {
+        let list: Vec<usize> = (0..n).collect();
+        let template = Template::parse(source).expect("a template");
+        template.render(&json!({"a": list, "t": "x".repeat(n)})).expect_err(source).message
+    };
+    let long = "the prompt is longer than 4 MiB";
+    assert_eq!(error("{% for x in a %}{{ t }}{% endfor %}", 5000), long);
+    let work = "the prompt takes too much work to render";
+    let endless = error("{% for x in a %}{% for y in a %}{% endfor %}{% endfor %}", 5000);
+    assert!(endless.ends_with(work), "{endless}");
+    let doubling = format!("{{% set x = t %}}{}", "{% set x = x ~ x %}".repeat(40));
+    let doubling = error(&doubling, 1000);
+    assert!(doubling.ends_with(work), "{doubling}");
+    let joined = error("{{ a | join(t) }}", 5000);
+    let indented = error("{{ t | replace('x', '\n.') | indent(5000) }}", 5000);
+    assert!(indented.ends_with("the text a filter makes is too long"), "{indented}");
+    assert!(joined.ends_with("the text a filter makes is too long"), "{joined}");
+}
+
+#[test]
+fn a_place_beyond_65535_lines_is_still_right() {
+    let source = format!("{}\u{fc} {{{{ plan.qestions }}}}", "\n".repeat(70_000));
+    let findings = Template::parse(&source).expect("a template").check(&scope());
+    assert_eq!(&source[findings[0].range.clone()], "qestions");
 }

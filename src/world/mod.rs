@@ -8,15 +8,15 @@ mod gate;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::time::Duration;
+use std::sync::Arc;
 
 use gate::{Gates, Ticket};
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::AttemptId;
-use crate::domain::provider::Limits;
+use crate::domain::provider::{Dialect, Limits, ProviderSettings};
 use crate::domain::time::Timestamp;
-use crate::provider::simulated::{Script, Simulation, Update};
+use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
 use crate::provider::{Broken, Reply};
 use crate::run::{Effect, Launch, Run};
 
@@ -78,6 +78,24 @@ pub struct World {
 }
 
 impl World {
+    /// A world of the simulated providers among `settings`; the others are not part of it.
+    ///
+    /// # Errors
+    /// A provider names a regime that there is not.
+    pub fn of(
+        settings: &[ProviderSettings],
+        recordings: &Arc<Recordings>,
+    ) -> Result<Self, UnknownRegime> {
+        let mut world = Self::default();
+        for one in settings {
+            if let Dialect::Simulated(simulator) = &one.dialect {
+                let simulation = Simulation::new(&one.name, simulator, recordings.clone())?;
+                world.add(&one.name, simulation, one.limits);
+            }
+        }
+        Ok(world)
+    }
+
     /// Adds a simulated provider under its name.
     pub fn add(&mut self, name: &str, simulation: Simulation, limits: Limits) {
         self.simulations.insert(name.to_owned(), simulation);
@@ -109,7 +127,8 @@ impl World {
                 What::Open(provider) => self.admit(&provider, now),
             }
         }
-        let ended = |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
+        let ended =
+            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
         self.lodgers.into_iter().map(ended).collect()
     }
 
@@ -240,7 +259,6 @@ pub fn play_one(mut world: World, run: Run) -> Option<Ended> {
     world.arrive(run, Timestamp::ZERO);
     world.play().pop()
 }
-
 
 #[cfg(test)]
 mod tests;

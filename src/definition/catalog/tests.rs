@@ -136,7 +136,8 @@ fn text_that_is_not_utf8_is_shown_where_it_breaks() {
     bench.write("workflows/a.yaml", b"description: ok\nsteps: \xff\n");
     let catalog = bench.load(None);
     assert!(
-        shown(&catalog)[0].starts_with("workflows/a.yaml:2:8 error[P0604]: 'a.yaml' is not UTF-8: byte 0xff"),
+        shown(&catalog)[0]
+            .starts_with("workflows/a.yaml:2:8 error[P0604]: 'a.yaml' is not UTF-8: byte 0xff"),
         "{:?}",
         shown(&catalog)
     );
@@ -146,7 +147,10 @@ fn text_that_is_not_utf8_is_shown_where_it_breaks() {
 fn a_changed_prompt_file_changes_the_version() {
     let bench = Bench::new();
     bench.write("workflows/p.md", "Hello");
-    bench.write("workflows/a.yaml", "description: d\nsteps:\n  s:\n    max_tokens: 9\n    prompt_file: p.md\n");
+    bench.write(
+        "workflows/a.yaml",
+        "description: d\nsteps:\n  s:\n    max_tokens: 9\n    prompt_file: p.md\n",
+    );
     let first = bench.load(None);
     assert!(first.files.contains(&bench.dir.path().join("workflows/p.md")));
     bench.write("workflows/p.md", "Hallo");
@@ -172,6 +176,7 @@ fn simulation_replaces_providers_and_takes_any_model_name() {
     );
     let folder = Folder::at(bench.dir.path()).simulated("calm", 5);
     let catalog = load(&folder, &Environment::default(), None);
+    assert!(catalog.is_clean(), "{:?}", shown(&catalog));
     let plan = &catalog.workflows["a"].plan;
     assert!(plan.providers.iter().all(|p| p.simulated));
     assert_eq!(plan.models[0].name, "balanced");

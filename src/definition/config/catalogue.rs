@@ -58,7 +58,17 @@ const fn row(
 ) -> Facts {
     let (input, output, cached) = prices;
     Facts {
-        kind, id, context, max_output, input, output, cached, temperature, schema: true, trust, tier,
+        kind,
+        id,
+        context,
+        max_output,
+        input,
+        output,
+        cached,
+        temperature,
+        schema: true,
+        trust,
+        tier,
     }
 }
 

@@ -29,10 +29,8 @@ pub fn from_environment(environment: &Environment) -> Configuration {
         let secret = SecretRef::Env(key.to_owned());
         providers.push(provider(preset, base_url, Some(secret)));
         for facts in rows {
-            let path = ModelPath {
-                provider: preset.kind.to_owned(),
-                profile: profile(preset, facts.id),
-            };
+            let path =
+                ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, facts.id) };
             tiers.add(facts.tier, path);
         }
     }
@@ -62,8 +60,7 @@ fn provider(preset: &Preset, base_url: &str, api_key: Option<SecretRef>) -> Prov
 
 fn add_local(found: &FoundLocal, providers: &mut Vec<ProviderSettings>, tiers: &mut Tiers) {
     let taken = providers.iter().any(|p| p.name == found.kind);
-    let (Some(preset), Some(model), false) =
-        (Preset::of(&found.kind), found.models.first(), taken)
+    let (Some(preset), Some(model), false) = (Preset::of(&found.kind), found.models.first(), taken)
     else {
         return;
     };
@@ -102,14 +99,15 @@ impl Tiers {
         let quick = or(&self.quick, [&self.balanced, &self.best]);
         let balanced = or(&self.balanced, [&self.best, &self.quick]);
         let best = or(&self.best, [&self.balanced, &self.quick]);
-        let model = |name: &str, paths: &[ModelPath], faster: Option<&str>, stronger: Option<&str>| {
-            LogicalModel {
-                name: name.to_owned(),
-                paths: paths.to_vec(),
-                faster: faster.map(str::to_owned),
-                stronger: stronger.map(str::to_owned),
-            }
-        };
+        let model =
+            |name: &str, paths: &[ModelPath], faster: Option<&str>, stronger: Option<&str>| {
+                LogicalModel {
+                    name: name.to_owned(),
+                    paths: paths.to_vec(),
+                    faster: faster.map(str::to_owned),
+                    stronger: stronger.map(str::to_owned),
+                }
+            };
         vec![
             model("quick", &quick, None, Some("balanced")),
             model("balanced", &balanced, Some("quick"), Some("best")),

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::definition::config::catalogue::Facts;
 use crate::definition::config::preset::{Preset, Wire};
-use crate::definition::config::read::{
-    Ability, RawConfiguration, RawModel, RawPath, RawProvider,
-};
+use crate::definition::config::read::{Ability, RawConfiguration, RawModel, RawPath, RawProvider};
 use crate::definition::config::{
     Configuration, DEFAULT_DEADLINE, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
@@ -140,8 +138,7 @@ impl Lowering<'_> {
         let own = raw.base_url.is_none() || preset.base_url.is_none();
         let usual = preset.key.filter(|_| own).map(|name| SecretRef::Env(name.to_owned()));
         let api_key = written.or(usual).map(|key| self.rooted(key));
-        let mut missing: Vec<String> =
-            api_key.iter().filter_map(|key| self.missing(key)).collect();
+        let mut missing: Vec<String> = api_key.iter().filter_map(|key| self.missing(key)).collect();
         let mut headers = Vec::new();
         for (header, value) in &raw.headers {
             let value = match &value.value {
@@ -156,8 +153,7 @@ impl Lowering<'_> {
         }
         let dropped = missing.first().cloned();
         if let Some(why) = &dropped {
-            let span =
-                raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
+            let span = raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
             self.report_missing(raw, &span, why);
         }
         let simulator = SimulatorSettings {
@@ -272,11 +268,8 @@ impl Lowering<'_> {
         }
         reasons.dedup();
         if complete {
-            let why = if reasons.is_empty() {
-                "it lists none".to_owned()
-            } else {
-                reasons.join("; ")
-            };
+            let why =
+                if reasons.is_empty() { "it lists none".to_owned() } else { reasons.join("; ") };
             let message = format!("model '{name}' has no usable path: {why}");
             self.reader
                 .warn(NO_PATH, &raw.key.span, message)
@@ -317,8 +310,9 @@ impl Lowering<'_> {
     /// Names of models that links and defaults point to.
     fn check_links(&mut self, raw: &RawConfiguration, configuration: &Configuration) {
         let mut names: Vec<&str> = raw.models.iter().map(|m| m.key.name.as_str()).collect();
-        names.extend(configuration.models.iter().map(|m| m.name.as_str()));
-        names.dedup();
+        if names.is_empty() {
+            names.extend(configuration.models.iter().map(|m| m.name.as_str()));
+        }
         let links = raw.models.iter().flat_map(|m| [&m.faster, &m.stronger, &m.same_as]);
         for link in links.chain([&raw.settings.model]).flatten() {
             if !names.contains(&link.value.as_str()) {

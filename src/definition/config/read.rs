@@ -6,16 +6,12 @@ use std::time::Duration;
 use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{LATER, PRESETS, Preset};
 use crate::definition::keys;
-use crate::definition::page::{
-    MISSING_KEY, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, WRONG_WORD,
-};
+use crate::definition::page::{MISSING_KEY, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, WRONG_WORD};
 use crate::definition::raw::{DEADLINES, RawBudget, RawSettings};
 use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::money::{Price, Usd};
-use crate::domain::provider::{
-    Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits,
-};
+use crate::domain::provider::{Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits};
 
 /// A secret written into the file.
 pub const SECRET_IN_FILE: Code = Code("P0501");
@@ -239,7 +235,9 @@ fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<Se
         let message = format!("{what} must name where the key is, not hold it");
         reader
             .error(SECRET_IN_FILE, &node.span, message)
-            .help("a key in a file ends up in backups and commits: write {env: NAME} or {file: PATH}")
+            .help(
+                "a key in a file ends up in backups and commits: write {env: NAME} or {file: PATH}",
+            )
             .source_line = None;
         return None;
     }
@@ -258,7 +256,9 @@ fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<Se
         found = Some(Spanned { value: reference, span: node.span.clone() });
     }
     if found.is_none() {
-        reader.error(MISSING_KEY, &node.span, format!("{what} names no place")).help("{env: NAME} or {file: PATH}");
+        reader
+            .error(MISSING_KEY, &node.span, format!("{what} names no place"))
+            .help("{env: NAME} or {file: PATH}");
     }
     found
 }

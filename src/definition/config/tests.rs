@@ -4,8 +4,11 @@ use crate::definition::source::Source;
 use crate::domain::provider::SecretRef;
 
 fn read(text: &str, environment: &Environment) -> (Configuration, Vec<String>) {
-    let (configuration, found) =
-        load(Source::new("punctual.yaml", text), std::path::Path::new("/c/punctual.yaml"), environment);
+    let (configuration, found) = load(
+        Source::new("punctual.yaml", text),
+        std::path::Path::new("/c/punctual.yaml"),
+        environment,
+    );
     (configuration.unwrap(), found.iter().map(ToString::to_string).collect())
 }
 
@@ -47,14 +50,19 @@ fn an_optional_provider_without_key_is_left_out_with_a_warning() {
     assert_eq!(configuration.model("quick").unwrap().paths.len(), 1);
     assert!(configuration.provider("groq").is_none());
     assert_eq!(found.len(), 1);
-    assert!(found[0].contains("warning[P0502]: provider 'groq' is left out: GROQ_API_KEY is not set"));
+    assert!(
+        found[0].contains("warning[P0502]: provider 'groq' is left out: GROQ_API_KEY is not set")
+    );
 }
 
 #[test]
 fn a_required_key_that_is_not_set_is_an_error_that_names_it() {
     let (configuration, found) = read(TWO, &Environment::default());
     assert!(configuration.models.is_empty());
-    assert!(found[0].contains("error[P0502]: provider 'openai': OPENAI_API_KEY is not set"), "{found:?}");
+    assert!(
+        found[0].contains("error[P0502]: provider 'openai': OPENAI_API_KEY is not set"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -74,13 +82,15 @@ fn a_known_vendors_key_is_not_sent_to_another_address() {
 
 #[test]
 fn aliases_in_a_circle_are_an_error() {
-    let (_, found) = read("models:\n  a: {same_as: b}\n  b: {same_as: a}\n", &Environment::default());
+    let (_, found) =
+        read("models:\n  a: {same_as: b}\n  b: {same_as: a}\n", &Environment::default());
     assert!(found.iter().all(|d| d.contains("P0506")) && found.len() == 2, "{found:?}");
 }
 
 #[test]
 fn without_a_file_keys_in_the_environment_make_the_configuration() {
-    let found = from_environment(&Environment::of([("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]));
+    let found =
+        from_environment(&Environment::of([("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]));
     assert_eq!(found.model("quick").unwrap().paths.len(), 2);
     assert_eq!(found.model("judge").unwrap().stronger.as_deref(), Some("best"));
     assert!(!found.is_simulated());

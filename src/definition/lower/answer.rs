@@ -68,9 +68,7 @@ impl Lowering<'_> {
     ) {
         let object = match (&typed.shape, &typed.embedded) {
             (Shape::Object(_), _) => true,
-            (Shape::Any, Some(schema)) => {
-                schema.get("type").is_none_or(|kind| kind == "object")
-            }
+            (Shape::Any, Some(schema)) => schema.get("type").is_none_or(|kind| kind == "object"),
             (Shape::Any, None) => typed.unknown,
             _ => false,
         };
@@ -90,7 +88,9 @@ impl Lowering<'_> {
             Err(error) => {
                 let place = node.at_pointer(&error.pointer).unwrap_or(node);
                 let message = format!("{owner}: {}", error.message);
-                self.reader.error(BAD_SCHEMA, &place.span, message).help("see json-schema.org, draft 2020-12");
+                self.reader
+                    .error(BAD_SCHEMA, &place.span, message)
+                    .help("see json-schema.org, draft 2020-12");
                 None
             }
         }

@@ -119,7 +119,9 @@ impl Lowering<'_> {
         for (key, span, good, needed) in pairs {
             if let (Some(span), false) = (span, good) {
                 let message = format!("{}: `{key}` means nothing without {needed}", owner(raw));
-                self.reader.error(NEEDS_KEY, &span, message).help(format!("add {needed}, or remove it"));
+                self.reader
+                    .error(NEEDS_KEY, &span, message)
+                    .help(format!("add {needed}, or remove it"));
             }
         }
     }

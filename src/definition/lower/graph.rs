@@ -27,17 +27,16 @@ impl Lowering<'_> {
         let mut names: Vec<&str> = cycle.iter().map(|at| drafts[*at].name()).collect();
         names.extend(names.first().copied());
         let first = cycle.first().map_or(0, |at| *at);
-        let judged = cycle.iter().find_map(|at| {
-            let judge = drafts[*at].judged_by?;
-            cycle.contains(&judge).then_some((*at, judge))
+        let judged = cycle.iter().find_map(|judge| {
+            drafts[*judge].validates.map(|step| (drafts[step].name(), drafts[*judge].name(), step))
         });
         let help = match judged {
-            Some((step, judge)) => format!(
-                "nothing but '{}' may run between '{}' and its verdict; '{}' reads the verdict as `feedback`",
-                drafts[judge].name(),
-                drafts[step].name(),
-                drafts[step].name(),
-            ),
+            Some((step, _, at)) if cycle.contains(&at) => {
+                format!("'{step}' reads its verdict as `feedback`, not by its validator's name")
+            }
+            Some((step, judge, _)) => {
+                format!("who uses '{step}' waits for the verdict of '{judge}', which must not wait for them")
+            }
             None => "each waits for the next: remove one of the references".to_owned(),
         };
         let message = format!("steps wait for one another: {}", names.join(" → "));

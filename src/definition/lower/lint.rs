@@ -49,7 +49,8 @@ pub fn lint(reader: &mut Reader<'_>, raw: &RawWorkflow, plan: &Plan, drafts: &[D
     }
     let unpriced = plan.paths.iter().find(|path| path.profile.price.is_none());
     if let (Some(usd), Some(path)) = (&raw.budget.usd, unpriced) {
-        let message = format!("`budget.usd` cannot be kept on {}: its price is unknown", path.label);
+        let message =
+            format!("`budget.usd` cannot be kept on {}: its price is unknown", path.label);
         reader
             .warn(UNKNOWN_PRICE, &usd.span, message)
             .help("add price: {in: …, out: …} to the path in punctual.yaml, or bound `calls`");

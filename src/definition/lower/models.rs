@@ -82,7 +82,9 @@ impl Models {
             stronger: None,
         });
         let linked = |name: &Option<String>| {
-            name.as_ref().and_then(|name| configuration.model(name)).filter(|m| m.name != model.name)
+            name.as_ref()
+                .and_then(|name| configuration.model(name))
+                .filter(|m| m.name != model.name)
         };
         let (faster, stronger) = (linked(&model.faster), linked(&model.stronger));
         let faster = faster.map(|linked| self.add(linked, configuration));
@@ -117,8 +119,15 @@ impl<'a> Lowering<'a> {
         let Some(name) = name else {
             told.push(owner.to_owned());
             self.reader
-                .error(UNKNOWN_MODEL, span, format!("{owner} names no model, and there is no default"))
-                .help(format!("add `model:` to the step or to `defaults`; models: {}", list(&names)));
+                .error(
+                    UNKNOWN_MODEL,
+                    span,
+                    format!("{owner} names no model, and there is no default"),
+                )
+                .help(format!(
+                    "add `model:` to the step or to `defaults`; models: {}",
+                    list(&names)
+                ));
             return None;
         };
         if let Some(model) = configuration.model(name) {

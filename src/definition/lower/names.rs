@@ -47,8 +47,7 @@ fn suggestion(name: &str) -> String {
 /// Checks a tool's name, which is its file's stem.
 pub fn check_tool(name: &str, source: &Source, found: &mut Vec<Diagnostic>) {
     if !is_name(name) {
-        let message =
-            format!("the file's name makes a tool named '{name}', which clients reject");
+        let message = format!("the file's name makes a tool named '{name}', which clients reject");
         let mut problem = Diagnostic::at(Severity::Error, BAD_NAME, source, &(0..0), message);
         problem.source_line = None;
         problem.help(format!(

@@ -38,10 +38,11 @@ impl Lowering<'_> {
         fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
         world: &World,
     ) -> (Output, Typed) {
-        let scope = world.scope(None);
+        let scope = world.scope();
         let mut output = Vec::new();
         let mut object = Object::default();
-        if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output")) {
+        if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
+        {
             self.reader
                 .error(MISSING_KEY, &raw.steps_span, "`output` names no field")
                 .help("output: {summary: draft.summary}, one field a line");
@@ -51,7 +52,9 @@ impl Lowering<'_> {
             if key.name.is_empty() || key.name.chars().count() > 64 || key.name.ends_with('?') {
                 self.reader
                     .error(BAD_KEY, &key.span, format!("'{}' cannot be a field", key.name))
-                    .help("1 to 64 characters; whether it may be missing follows from its expression");
+                    .help(
+                        "1 to 64 characters; whether it may be missing follows from its expression",
+                    );
                 continue;
             }
             let Some(parsed) = self.expression(text, &owner) else { continue };
@@ -91,9 +94,9 @@ impl Lowering<'_> {
         if draft.is_optional() || draft.is_conditional() {
             let message =
                 format!("the result is step '{}' alone, which may be missing", draft.name());
-            self.reader
-                .error(UNCLEAR_OUTPUT, &draft.raw.key.span, message)
-                .help("make it required, or write an `output` with a default: field: step.field ?? \"\"");
+            self.reader.error(UNCLEAR_OUTPUT, &draft.raw.key.span, message).help(
+                "make it required, or write an `output` with a default: field: step.field ?? \"\"",
+            );
             return (Vec::new(), Typed::unknown());
         }
         default_output(draft)

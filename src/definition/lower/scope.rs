@@ -54,15 +54,13 @@ impl World {
         Self { input: input.clone(), steps: steps.collect() }
     }
 
-    /// What a text of the step at `own` sees; of the output, where `own` is `None`.
-    pub fn scope(&self, own: Option<usize>) -> Scope {
+    /// What texts of steps and of the output see. A step's own name is among them: that it may not be used
+    /// has been said by then, and better.
+    pub fn scope(&self) -> Scope {
         let mut scope = Scope::default();
         scope.bind("input", self.input.clone(), Presence::Always);
         let mut statuses = Vec::new();
-        for (at, step) in self.steps.iter().enumerate() {
-            if Some(at) == own {
-                continue;
-            }
+        for step in &self.steps {
             let statuses_of = STATUSES.iter().map(|s| (*s).to_owned()).collect();
             statuses.push((step.name.as_str(), Shape::Enum(statuses_of)));
             scope.bind(step.name.clone(), step.shape.clone(), step.presence.clone());
@@ -87,7 +85,7 @@ impl Lowering<'_> {
         for at in 0..drafts.len() {
             let draft = &drafts[at];
             let owner = draft.owner();
-            let outer = world.scope(Some(at));
+            let outer = world.scope();
             if let Some(when) = &draft.when {
                 self.check_when(when, draft, &outer, &owner);
             }
@@ -139,8 +137,8 @@ impl Lowering<'_> {
         owner: &str,
     ) {
         let names_item = |name: &str| name == draft.item() || name == "index";
-        let per_item = draft.raw.each.is_some()
-            && when.body.mentions().iter().any(|m| names_item(&m.name));
+        let per_item =
+            draft.raw.each.is_some() && when.body.mentions().iter().any(|m| names_item(&m.name));
         if per_item {
             let Origin::Here(node) = &when.origin else { return };
             self.reader.not_yet(

@@ -102,9 +102,9 @@ impl Lowering<'_> {
         if self.shapes.open.iter().any(|open| open == name) {
             let cycle = self.shapes.open.join(" → ");
             let message = format!("the shape '{name}' contains itself: {cycle} → {name}");
-            self.reader
-                .error(RECURSIVE, span, message)
-                .help("clients and models take finite shapes only: nest as deep as needed, by name");
+            self.reader.error(RECURSIVE, span, message).help(
+                "clients and models take finite shapes only: nest as deep as needed, by name",
+            );
             return Some(Typed::unknown());
         }
         let node = self.shapes.raw.get(name)?.clone();
@@ -144,8 +144,10 @@ impl Lowering<'_> {
             }
             Kind::List(items) => {
                 let [item] = items.as_slice() else {
-                    let message =
-                        format!("{owner}: a list's shape names one item shape, and here are {}", items.len());
+                    let message = format!(
+                        "{owner}: a list's shape names one item shape, and here are {}",
+                        items.len()
+                    );
                     self.reader
                         .error(WRONG_VALUE, &node.span, message)
                         .help("write [string]; a choice of words is `low | high`");
@@ -231,13 +233,18 @@ impl Lowering<'_> {
                 "$ref" => base = Some(self.reference(value, owner)),
                 _ => {
                     let typed = self.inline_schema(value, owner);
-                    base = Some(typed.map_or_else(Typed::unknown, |t| self.portable(t, value, owner)));
+                    base =
+                        Some(typed.map_or_else(Typed::unknown, |t| self.portable(t, value, owner)));
                 }
             }
         }
         let Some(mut typed) = base else {
             self.reader
-                .error(ANNOTATION, &node.span, format!("{owner}: an annotated shape has no `$type`"))
+                .error(
+                    ANNOTATION,
+                    &node.span,
+                    format!("{owner}: an annotated shape has no `$type`"),
+                )
                 .help("{$type: string, $about: \"…\"}; fields' own names may not start with $");
             return Typed::unknown();
         };
@@ -305,9 +312,8 @@ impl Lowering<'_> {
         if !nullable || typed.unknown {
             return typed;
         }
-        let embedded = typed.embedded.map(|schema| {
-            serde_json::json!({"anyOf": [schema, {"type": "null"}]})
-        });
+        let embedded =
+            typed.embedded.map(|schema| serde_json::json!({"anyOf": [schema, {"type": "null"}]}));
         Typed { embedded, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
     }
 
@@ -337,12 +343,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn enumeration(
-        &mut self,
-        words: &[&str],
-        span: &std::ops::Range<usize>,
-        owner: &str,
-    ) -> Typed {
+    fn enumeration(&mut self, words: &[&str], span: &std::ops::Range<usize>, owner: &str) -> Typed {
         for (at, word) in words.iter().enumerate() {
             let shape = TYPES.contains(word)
                 || word.starts_with(['[', '{'])
@@ -356,9 +357,9 @@ impl Lowering<'_> {
             } else {
                 continue;
             };
-            self.reader
-                .error(UNION, span, format!("{owner}: {problem}"))
-                .help("a choice is of words, `low | high`, or of a shape and null, `string | null`");
+            self.reader.error(UNION, span, format!("{owner}: {problem}")).help(
+                "a choice is of words, `low | high`, or of a shape and null, `string | null`",
+            );
             return Typed::unknown();
         }
         Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
@@ -445,9 +446,9 @@ fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node, ow
         }
         (other, _) => {
             let message = format!("{what} means nothing for {}", other.describe());
-            reader
-                .error(ANNOTATION, &key.span, message)
-                .help("`$min` and `$max` bound numbers and lengths of text and lists; `$pattern` text");
+            reader.error(ANNOTATION, &key.span, message).help(
+                "`$min` and `$max` bound numbers and lengths of text and lists; `$pattern` text",
+            );
         }
     }
 }
@@ -465,7 +466,9 @@ fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &
         Ok(_) => range.pattern = Some(text.value),
         Err(error) => {
             let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
-            reader.error(super::answer::BAD_SCHEMA, &value.span, message);
+            reader
+                .error(super::answer::BAD_SCHEMA, &value.span, message)
+                .help("patterns run in linear time: no look-around, no back-references");
         }
     }
 }

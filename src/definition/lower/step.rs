@@ -24,8 +24,11 @@ pub fn plans(drafts: &[Draft<'_>], order: &[usize], models: &Models) -> Vec<Step
         .iter()
         .map(|at| {
             let draft = &drafts[*at];
-            let mut needs: Vec<Need> =
-                draft.needs.iter().map(|(step, kind)| Need { step: ix(*step), kind: *kind }).collect();
+            let mut needs: Vec<Need> = draft
+                .needs
+                .iter()
+                .map(|(step, kind)| Need { step: ix(*step), kind: *kind })
+                .collect();
             needs.sort_by_key(|need| need.step);
             StepPlan {
                 name: draft.name().to_owned(),

@@ -108,13 +108,8 @@ impl Lowering<'_> {
                 found
             }
             Origin::File(source) => {
-                let found = Diagnostic::at(
-                    Severity::Error,
-                    finding.code,
-                    source,
-                    &finding.range,
-                    message,
-                );
+                let found =
+                    Diagnostic::at(Severity::Error, finding.code, source, &finding.range, message);
                 self.reader.found.push(found);
                 let last = self.reader.found.len() - 1;
                 &mut self.reader.found[last]
@@ -129,8 +124,7 @@ impl Lowering<'_> {
 fn cut_by_comment(source: &Source, node: &Node) -> bool {
     let Kind::Scalar(scalar) = &node.kind else { return false };
     let open = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
-    let unclosed =
-        scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
+    let unclosed = scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
     let rest = source.text.get(node.span.end..).unwrap_or_default();
     let comment = rest.lines().next().is_some_and(|line| line.trim_start().starts_with('#'));
     scalar.style == Style::Plain && unclosed && comment

@@ -16,7 +16,9 @@ impl Lowering<'_> {
     pub(super) fn link_validators(&mut self, drafts: &mut [Draft<'_>]) {
         for at in 0..drafts.len() {
             let Some(name) = drafts[at].raw.validates.clone() else { continue };
-            let Some(judged) = self.step_named(&name, drafts, &drafts[at].owner()) else { continue };
+            let Some(judged) = self.step_named(&name, drafts, &drafts[at].owner()) else {
+                continue;
+            };
             let before = self.reader.found.len();
             self.check_pair(at, judged, &name, drafts);
             if self.reader.found.len() == before {
@@ -94,9 +96,9 @@ impl Lowering<'_> {
         }
         let typed = &validator.expected.typed;
         let passes = match &typed.shape {
-            Shape::Object(object) => object
-                .field("pass")
-                .is_some_and(|f| f.shape == Shape::Boolean && !f.optional),
+            Shape::Object(object) => {
+                object.field("pass").is_some_and(|f| f.shape == Shape::Boolean && !f.optional)
+            }
             _ => false,
         };
         if !passes && !typed.unknown {

@@ -11,7 +11,7 @@ use crate::domain::plan::{
 };
 
 /// Model settings and policy as far as one place says them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawSettings {
     /// `model`
     pub model: Option<Spanned<String>>,
@@ -26,7 +26,7 @@ pub struct RawSettings {
 }
 
 /// `policy` as far as one place says it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawPolicy {
     /// `cutoff`
     pub cutoff: Option<Cutoff>,
@@ -43,7 +43,7 @@ pub struct RawPolicy {
 }
 
 /// `policy.on` as far as one place says it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RawReactions {
     /// `slow`
     pub slow: Option<OnSlow>,
@@ -62,7 +62,7 @@ pub struct RawReactions {
 }
 
 /// `budget` as far as one place says it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawBudget {
     /// `usd`
     pub usd: Option<Spanned<Usd>>,

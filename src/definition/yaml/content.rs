@@ -19,11 +19,7 @@ impl ContentMap {
     #[must_use]
     pub fn of(source: &Source, node: &Node) -> Self {
         let Kind::Scalar(scalar) = &node.kind else {
-            return Self {
-                runs: vec![(0, node.span.start)],
-                text_len: 0,
-                end: node.span.start,
-            };
+            return Self { runs: vec![(0, node.span.start)], text_len: 0, end: node.span.start };
         };
         let span = source.clamp(&node.span);
         let runs = match scalar.style {
@@ -81,7 +77,11 @@ fn walk(file: &str, range: Range<usize>, scalar: &Scalar) -> Vec<(usize, usize)>
     let text = &scalar.text;
     let mut runs: Vec<(usize, usize)> = Vec::new();
     // A block's span starts at its first line with text; its text may start with blank lines.
-    let mut at = if written.starts_with(['\n', '\r']) { 0 } else { text.len() - text.trim_start_matches('\n').len() };
+    let mut at = if written.starts_with(['\n', '\r']) {
+        0
+    } else {
+        text.len() - text.trim_start_matches('\n').len()
+    };
     let mut raw = 0;
     while let (Some(c), Some(w)) = (text[at..].chars().next(), written[raw..].chars().next()) {
         let broken = matches!(w, '\n' | '\r');

@@ -4,7 +4,6 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::super::chunk::chunks;
-use super::super::evaluate::Evaluator;
 use super::values::{any_json, bindings_of, conforms};
 use super::*;
 use crate::domain::message::estimate_tokens;
@@ -80,7 +79,7 @@ fn random_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn no_text_and_no_value_panics(source in random_text(), bindings in any_json()) {
@@ -90,9 +89,9 @@ proptest! {
                 for finding in findings {
                     prop_assert!(source.get(finding.range).is_some());
                 }
-                expression.mentions();
-                expression.evaluate(&bindings);
-                expression.evaluate(&super::bindings());
+                let _ = expression.mentions();
+                let _ = expression.evaluate(&bindings);
+                let _ = expression.evaluate(&super::bindings());
             }
             Err(finding) => prop_assert!(source.get(finding.range).is_some()),
         }
@@ -238,7 +237,7 @@ fn a_checked_expression_fits_its_type_whatever_its_values() {
     let values = bindings_of(&scope);
     let mut accepted = 0;
     for strategy in typed(2) {
-        for _ in 0..120 {
+        for _ in 0..60 {
             let source = strategy.new_tree(&mut runner).expect("a text").current();
             let expression =
                 Expression::parse(&source).unwrap_or_else(|f| panic!("{source}: {f:?}"));
@@ -247,7 +246,7 @@ fn a_checked_expression_fits_its_type_whatever_its_values() {
                 continue;
             }
             accepted += 1;
-            for _ in 0..2 {
+            {
                 let bindings = values.new_tree(&mut runner).expect("values").current();
                 let mut evaluator = Evaluator::new(&bindings);
                 let value = evaluator.value(&expression.root).into_owned();
@@ -259,5 +258,5 @@ fn a_checked_expression_fits_its_type_whatever_its_values() {
             }
         }
     }
-    assert!(accepted > 200, "only {accepted} of 600 were well typed");
+    assert!(accepted > 100, "only {accepted} of 300 were well typed");
 }

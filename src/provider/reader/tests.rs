@@ -137,7 +137,8 @@ fn a_recorded_stream_reads_the_same_wherever_it_is_cut() {
     for case in corpus().iter().filter(|case| spoken(case) && case["kind"] == "stream") {
         let body = case["body"].as_str().unwrap().as_bytes();
         let whole = read(&*dialect(case), head(case), &[body]);
-        for at in 0..body.len() {
+        // Every third place is enough here: the event decoder's own test cuts at every byte.
+        for at in (0..body.len()).step_by(3) {
             let (left, right) = body.split_at(at);
             assert_eq!(
                 read(&*dialect(case), head(case), &[left, right]),

@@ -82,7 +82,15 @@ fn sentences(text: &str) -> Vec<String> {
         // Hard-wrapped prose flows; list items and fields stand alone.
         let mut flow = String::new();
         for line in paragraph.lines().map(str::trim) {
-            let starts_anew = line.starts_with(['-', '*', '#', '>', '|', '[', '{', '"']);
+            // JSON and YAML data: its strings.
+            if line.starts_with(['{', '[', '"']) || line.contains("\": \"") {
+                cut(&std::mem::take(&mut flow), &mut found);
+                line.split('"')
+                    .filter(|part| part.contains(' '))
+                    .for_each(|part| cut(part, &mut found));
+                continue;
+            }
+            let starts_anew = line.starts_with(['-', '*', '#', '>', '|']);
             if starts_anew || flow.is_empty() || flow.ends_with(['.', ':', '?', '!']) {
                 cut(&flow, &mut found);
                 flow.clear();
@@ -147,7 +155,7 @@ mod tests {
     fn the_document_is_quoted_and_the_instructions_are_not() {
         let text = "Summarise this in at most five bullets for a busy reader:\n\n\
                     Order T-1042 was sent on Monday. It came back on\nFriday, unopened and damaged!\n\n\
-                    - The customer asks for a refund. See KB_7.\n{\"a\": \"not a sentence of the document\"}";
+                    - The customer asks for a refund. See KB_7.\n{\"id\": \"KB-9\", \"text\": \"Refunds are paid within 30 days.\"}";
         let prompt = Prompt {
             system: None,
             messages: vec![Message::user(text), Message::user("Repair it.")],
@@ -159,9 +167,10 @@ mod tests {
                 "Order T-1042 was sent on Monday.",
                 "It came back on Friday, unopened and damaged!",
                 "The customer asks for a refund.",
+                "Refunds are paid within 30 days.",
             ]
         );
-        assert_eq!(excerpt.ids, ["T-1042", "KB_7"]);
+        assert_eq!(excerpt.ids, ["T-1042", "KB_7", "KB-9"]);
     }
 
     #[test]

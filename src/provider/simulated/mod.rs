@@ -1,7 +1,8 @@
 //! The built-in simulator: a provider without a model. It answers by shape from the prompt's own text, or
 //! from recorded answers, and draws latency and faults from a named regime; the same seed draws the same
 //! world. It exists so that a new user, a test and the virtual world can run workflows for nothing, and it
-//! sends real invalid output where a model would. Its answers are no answers: every surface says so.
+//! sends real invalid output where a model would. Answers that fit and are wrong are drawn, but look like any
+//! other: by shape there is no right or wrong. Its answers are no answers: every surface says so.
 //!
 //! [`Simulation`] lays out an exchange without a clock; [`Simulator`] sleeps through it.
 
@@ -29,6 +30,9 @@ pub use answer::{NoAnswer, answer, tokens_of};
 pub use recording::{Recording, RecordingError, Recordings};
 pub use regime::UnknownRegime;
 pub use script::{BOUND_PER_MEDIAN, Script, Simulation, Update};
+
+/// Shorter sleeps would be lengthened to this by tokio's timer, at every piece anew.
+const TIMER: Duration = Duration::from_millis(1);
 
 /// How fast simulated time passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,11 +81,15 @@ impl Simulator {
 
     async fn play(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
         let Script { text, updates } = self.simulation.plan_exchange(exchange);
-        let mut now = Duration::ZERO;
+        let (mut now, mut owed) = (Duration::ZERO, Duration::ZERO);
         let mut seen = 0;
         for (at, update) in updates {
-            sleep(self.pace.real(at.saturating_sub(now))).await;
+            owed += self.pace.real(at.saturating_sub(now));
             now = at;
+            if owed >= TIMER {
+                sleep(owed).await;
+                owed = Duration::ZERO;
+            }
             match update {
                 Update::FirstToken => sink.first_token(),
                 Update::Piece { from, to, tokens } => {

@@ -88,11 +88,11 @@ fn an_event_and_a_stream_have_their_bounds() {
     assert_eq!(pushed, Some(Err(TooLarge::Event)));
 
     let mut decoder = Decoder::default();
-    let comments = b": keep-alive\n".repeat(1 << 14);
+    let comments = format!(":{}\n", "x".repeat(1000)).repeat(256);
     let mut refused = None;
     for _ in 0..200 {
         out.clear();
-        if let Err(large) = decoder.push(&comments, &mut out) {
+        if let Err(large) = decoder.push(comments.as_bytes(), &mut out) {
             refused = Some(large);
             break;
         }

@@ -105,7 +105,7 @@ fn garbage_is_refused_by_the_gates_and_good_answers_are_not() {
     let simulation = simulation("pooled", Recordings::default());
     let regime = Regime::named("pooled").unwrap();
     let (mut broken, mut misshapen, mut good) = (0, 0, 0);
-    for run in 0..4_000 {
+    for run in 0..1_200 {
         let mut exchange = exchange(Some(triage()));
         exchange.draw.run = run;
         let key = Key { seed: 7, run, step: 0, path: 0, attempt: 0 };
@@ -125,7 +125,7 @@ fn garbage_is_refused_by_the_gates_and_good_answers_are_not() {
             (Ending::Error | Ending::RateLimited | Ending::Hang, _) => {}
         }
     }
-    assert!(broken > 20 && misshapen > 5 && good > 3_000, "{broken} {misshapen} {good}");
+    assert!(broken > 8 && misshapen > 2 && good > 1_000, "{broken} {misshapen} {good}");
 }
 
 #[test]
