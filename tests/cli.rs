@@ -127,8 +127,7 @@ fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands =
-        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    let commands = ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
@@ -137,7 +136,11 @@ fn every_command_has_a_help_that_teaches() {
         insta::assert_snapshot!(format!("help_{command}"), left.out);
     }
     let top = bench.run(&["--help"]);
-    assert!(commands.iter().all(|command| top.out.contains(&format!("  {command} "))), "{}", top.out);
+    assert!(
+        commands.iter().all(|command| top.out.contains(&format!("  {command} "))),
+        "{}",
+        top.out
+    );
     insta::assert_snapshot!("help", top.out);
 }
 
@@ -177,7 +180,11 @@ fn a_run_prints_its_output_alone_and_says_that_it_is_simulated() {
     let left = bench.run(&simulated(&["run", "hello", "--set", "name=Ada"]));
     assert_eq!(left.code, 0, "{}", left.err);
     assert!(json(&left.out)["greeting"].is_string());
-    assert!(left.err.contains("SIMULATED") && left.err.contains("hello delivered in"), "{}", left.err);
+    assert!(
+        left.err.contains("SIMULATED") && left.err.contains("hello delivered in"),
+        "{}",
+        left.err
+    );
 }
 
 #[test]

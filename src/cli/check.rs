@@ -149,9 +149,8 @@ impl Findings {
             (0, 0) => terminal.paint(Style::Good, "nothing wrong".to_owned()),
             (0, n) => terminal.paint(Style::Odd, count(n, "warning")),
             (n, 0) => terminal.paint(Style::Bad, count(n, "error")),
-            (n, m) => {
-                terminal.paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning")))
-            }
+            (n, m) => terminal
+                .paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning"))),
         };
         output::result(format_args!("{looked} checked: {found}"));
     }

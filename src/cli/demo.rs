@@ -106,7 +106,10 @@ async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
         return Ok(output::refuse(Exit::Failed, "the server has no input and output"));
     };
     head(terminal, "1. A client starts the server and asks for its tools");
-    say("$ punctual serve --simulate busy        (the simulator instead of models: no key, no cost)", terminal);
+    say(
+        "$ punctual serve --simulate busy        (the simulator instead of models: no key, no cost)",
+        terminal,
+    );
     let (client, mut progress) = Client::connect(read, write).await?;
     for tool in client.tools().await? {
         let first = tool.description.lines().rfind(|line| !line.trim().is_empty());
@@ -121,7 +124,11 @@ async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
     }
     output::result("  > …");
     head(terminal, "3. The orchestrator at work: four steps, one deadline");
-    let times = if (speed - 1.0).abs() < 0.01 { String::new() } else { format!(", shown {speed} times as fast") };
+    let times = if (speed - 1.0).abs() < 0.01 {
+        String::new()
+    } else {
+        format!(", shown {speed} times as fast")
+    };
     say(&format!("Simulated latency and faults as measured on a busy day{times}."), terminal);
     let (answer, report) = called(&client, input, &mut progress).await?;
     client.close().await;
@@ -192,7 +199,10 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
     let happenings = happenings(report);
     output::result(lines(&happenings, terminal).join("\n"));
     let ended = format!("{} {}.", report.workflow, summary::ending(report));
-    output::result(format_args!("\n{}", terminal.paint(super::runs::outcome_style(&report.outcome), ended)));
+    output::result(format_args!(
+        "\n{}",
+        terminal.paint(super::runs::outcome_style(&report.outcome), ended)
+    ));
     say(&summary::spent(report), terminal);
     for line in summary::caveats(report, terminal) {
         output::result(line);
@@ -212,7 +222,10 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
     for (command, what) in steps {
         output::result(format_args!("  {:24} {what}", command));
     }
-    say("To add a tool, put a workflow into ./workflows/NAME.yaml: twelve lines are enough, and it is live within a second.", terminal);
+    say(
+        "To add a tool, put a workflow into ./workflows/NAME.yaml: twelve lines are enough, and it is live within a second.",
+        terminal,
+    );
 }
 
 /// The output, long texts clipped to a line.

@@ -97,7 +97,11 @@ fn facts(name: &str, value: &str) -> String {
 fn deadline(plan: &Plan) -> String {
     let end = Plan::end_at(plan.deadline).since_start();
     let reserve = plan.deadline.saturating_sub(end);
-    format!("{}; a run ends {} earlier, so that its answer leaves in time", show(plan.deadline), show(reserve))
+    format!(
+        "{}; a run ends {} earlier, so that its answer leaves in time",
+        show(plan.deadline),
+        show(reserve)
+    )
 }
 
 fn budget(plan: &Plan) -> String {
@@ -121,7 +125,10 @@ fn path_text(plan: &Plan) -> String {
         .map(|ix| plan.step(*ix))
         .map(|step| format!("{} ({})", step.name, bound(step)))
         .collect();
-    format!("{} = {total} tokens at most, the longest chain; the deadline is shared out along it", steps.join(" → "))
+    format!(
+        "{} = {total} tokens at most, the longest chain; the deadline is shared out along it",
+        steps.join(" → ")
+    )
 }
 
 /// Per step with a model: its share, its cutoffs, its policy.
@@ -134,7 +141,10 @@ fn steps(plan: &Plan, terminal: Terminal) -> Vec<String> {
         text.push(format!("  {}", terminal.paint(Style::Bold, &step.name)));
         let mut say = |line: String| {
             let lines = wrap(&line, terminal.width - 6).into_iter().enumerate();
-            text.extend(lines.map(|(at, l)| if at == 0 { format!("    {l}") } else { format!("      {l}") }));
+            text.extend(
+                lines
+                    .map(|(at, l)| if at == 0 { format!("    {l}") } else { format!("      {l}") }),
+            );
         };
         say(cutoffs(plan, ix, policy, &shares));
         say(format!("then: {}", after_cut(policy)));
@@ -263,7 +273,11 @@ fn models(plan: &Plan) -> Vec<String> {
             if plan.provider_of(*path).simulated {
                 facts.push("simulated".to_owned());
             }
-            text.push(format!("    {}. {}  {}", at + 1, known.label, facts.join(", ")).trim_end().to_owned());
+            text.push(
+                format!("    {}. {}  {}", at + 1, known.label, facts.join(", "))
+                    .trim_end()
+                    .to_owned(),
+            );
         }
     }
     text

@@ -69,7 +69,8 @@ pub fn lines(plan: &Plan, terminal: Terminal) -> Vec<String> {
             let role = step.role.as_str();
             let before = 2 + 2 + 1 + name + 2 + 9 + 2 + work + 2;
             let notes = clip(&notes(plan, step), terminal.width.saturating_sub(before));
-            let line = format!("  {joint} {shown}  {role:9}  {:work$}  {notes}", self::work(plan, step));
+            let line =
+                format!("  {joint} {shown}  {role:9}  {:work$}  {notes}", self::work(plan, step));
             lines.push(line.trim_end().to_owned());
         }
     }
@@ -112,7 +113,8 @@ fn notes(plan: &Plan, step: &StepPlan) -> String {
         }
     }
     if let Some(each) = step.each {
-        notes.push(format!("per item, {} at once, {} must succeed", each.max_parallel, each.min_ok));
+        notes
+            .push(format!("per item, {} at once, {} must succeed", each.max_parallel, each.min_ok));
     }
     if step.conditional {
         notes.push("conditional".to_owned());

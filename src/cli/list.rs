@@ -89,8 +89,11 @@ fn models(configuration: &Configuration) -> Table {
         };
         let links = [link("faster", &model.faster), link("stronger", &model.stronger)];
         let links: Vec<String> = links.into_iter().filter(|link| !link.is_empty()).collect();
-        let paths: Vec<String> =
-            model.paths.iter().map(|path| format!("{}/{}", path.provider, path.profile.id)).collect();
+        let paths: Vec<String> = model
+            .paths
+            .iter()
+            .map(|path| format!("{}/{}", path.provider, path.profile.id))
+            .collect();
         table.row(vec![
             (Style::Bold, model.name.clone()),
             (Style::Dim, links.join(", ")),

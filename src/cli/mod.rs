@@ -40,7 +40,11 @@ use terminal::Terminal;
 /// LLM workflows as MCP tools that answer before a deadline.
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, max_term_width = 100, after_help = EXAMPLES)]
-#[command(arg_required_else_help = true, subcommand_required = true, disable_help_subcommand = true)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -100,7 +100,8 @@ impl Runs {
 }
 
 fn table(reports: &[RunReport]) -> Table {
-    let mut table = Table::new(["run", "started (UTC)", "workflow", "outcome", "took", "cost", "note"]);
+    let mut table =
+        Table::new(["run", "started (UTC)", "workflow", "outcome", "took", "cost", "note"]);
     for report in reports {
         let cost = Usd::from_dollars(report.cost_usd).unwrap_or(Usd::ZERO);
         let failure = report.failure.as_ref().filter(|_| report.outcome == "failed");

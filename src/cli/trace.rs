@@ -123,7 +123,8 @@ fn decisions(report: &RunReport, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     for decision in shown() {
         let at = seconds(decision.at_ms);
-        let verb = terminal.paint(action_style(&decision.action), format!("{:action$}", decision.action));
+        let verb =
+            terminal.paint(action_style(&decision.action), format!("{:action$}", decision.action));
         let mut reason = wrap(&decision.reason, terminal.width.saturating_sub(before)).into_iter();
         let first = reason.next().unwrap_or_default();
         lines.push(format!("{at:>10}  {:width$}  {verb}  {first}", of(decision)));
