@@ -205,7 +205,8 @@ impl Run {
     pub fn accepted(&self) -> Vec<(StepIx, Value)> {
         let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
         let complete = |step: &crate::engine::StepView<'_>| {
-            step.status.accepted() && step.items().all(|item| item.status.accepted())
+            let whole = step.items().all(|item| item.status.accepted());
+            step.status.accepted() && whole && !step.unverified
         };
         steps
             .filter(|(_, view)| complete(view))
@@ -266,7 +267,10 @@ impl Run {
             WorkContent::Prompt(prompt) => prompt,
             WorkContent::Value(fields) => {
                 self.content.compute(step, fields);
-                return Prepared::Done;
+                let judges = self.workflow.plan.step(step).validates.is_some();
+                let output = self.content.output(of).filter(|_| judges);
+                let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
+                return pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass });
             }
         };
         let instructions = prompt::instruction_tokens(&prompt.answer);
