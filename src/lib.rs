@@ -1,6 +1,7 @@
 //! `punctual` exposes LLM workflows, written as YAML files, as MCP tools that answer before a deadline.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod definition;
 pub mod domain;
 pub mod driver;
@@ -11,6 +12,7 @@ pub mod provider;
 pub mod resume;
 pub mod run;
 pub mod schema;
+pub mod server;
 pub mod store;
 pub mod template;
 pub mod trace;

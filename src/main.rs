@@ -1,4 +1,8 @@
 //! The `punctual` command.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    punctual::cli::main()
+}

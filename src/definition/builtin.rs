@@ -1,8 +1,23 @@
 //! The workflows that the program carries, for folders that hold none.
 
+/// Shipped files, each under its relative path.
+macro_rules! shipped {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../workflows/", $path)))),*]
+    };
+}
+
 /// Relative path and content of every shipped file.
-pub const FILES: &[(&str, &str)] =
-    &[("summarize.yaml", include_str!("../../workflows/summarize.yaml"))];
+pub const FILES: &[(&str, &str)] = shipped![
+    "summarize.yaml",
+    "support_triage.yaml",
+    "prompts/support_classify.md",
+    "prompts/support_find_policy.md",
+    "prompts/support_reply.md",
+    "prompts/support_reply_task.md",
+    "prompts/support_review.md",
+    "prompts/support_review_task.md",
+];
 
 #[cfg(test)]
 mod tests {

@@ -244,7 +244,10 @@ impl State {
 }
 
 /// The input as the workflow sees it: explicit nulls of optional fields dropped, defaults filled in.
-fn fitting(workflow: &Workflow, input: Value) -> Result<Value, Refusal> {
+///
+/// # Errors
+/// [`Refusal::InvalidInput`] where it does not fit.
+pub fn fitting(workflow: &Workflow, input: Value) -> Result<Value, Refusal> {
     let input = Schema::drop_absent(&workflow.input, input);
     let violations = workflow.input_schema.violations(&input);
     if violations.is_empty() {

@@ -12,7 +12,7 @@ mod register;
 
 pub use crate::run::Progress;
 pub use handle::RunHandle;
-pub use host::{CallOptions, Host, HostSettings, Refusal};
+pub use host::{CallOptions, Host, HostSettings, Refusal, fitting};
 pub use lane::{Lane, Lanes};
 
 #[cfg(test)]

@@ -1,0 +1,186 @@
+//! `punctual check`: every problem of every file, with its place.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::argument::unreadable;
+use super::exit::Exit;
+use super::house::{House, folder_of};
+use super::output;
+use super::place::{Place, Simulated, shown};
+use super::summary::count;
+use super::terminal::{Style, Terminal};
+use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
+use crate::definition::diagnostic::Diagnostic;
+use crate::definition::environment::Environment;
+use crate::definition::folder::{CONFIGURATION_FILE, Folder};
+
+const EXAMPLES: &str = "\
+Examples:
+  punctual check                        the folder that is served: punctual.yaml and every workflow
+  punctual check workflows/triage.yaml  one workflow, on the configuration of its folder
+  punctual check --format json          the same for editors and CI
+
+Exit codes: 0 nothing wrong (warnings allowed), 1 errors, 2 a file or folder could not be looked at.";
+
+/// Shows every mistake in every file, with its place
+///
+/// Reads punctual.yaml and the workflows, and checks all that can be checked without asking a model:
+/// keys, references, shapes, templates, expressions, the graph, models, keys that are set. All problems
+/// of all files are shown in one pass.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Check {
+    /// Workflow files or folders. Default: the folder that is served
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How problems are shown
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+struct Findings {
+    diagnostics: Vec<Diagnostic>,
+    /// Workflows that were looked at.
+    workflows: usize,
+    errors: usize,
+    warnings: usize,
+    /// What could not be looked at, and why.
+    unreadable: Vec<String>,
+}
+
+impl Check {
+    /// Runs the command.
+    pub async fn run(self) -> Exit {
+        let mut findings = Findings::default();
+        if self.paths.is_empty() {
+            let house = House::open(&self.place, &Simulated::default()).await;
+            findings.add(&house.catalog);
+        }
+        for path in &self.paths {
+            self.look(path, &mut findings).await;
+        }
+        Diagnostic::sort(&mut findings.diagnostics);
+        findings.count();
+        match self.format {
+            Format::Json => output::json(&findings),
+            Format::Text => findings.show(),
+        }
+        findings.exit()
+    }
+
+    async fn look(&self, path: &Path, findings: &mut Findings) {
+        let about = match std::fs::metadata(path) {
+            Ok(about) => about,
+            Err(error) => {
+                findings.unreadable.push(unreadable(&shown(path), &error));
+                return;
+            }
+        };
+        let environment = Environment::of_process();
+        let simulated = Simulated::default();
+        if about.is_dir() {
+            let folder = Folder::at(path);
+            let house = House::of_folder(folder, &self.place, &simulated, environment).await;
+            findings.add(&house.catalog);
+            return;
+        }
+        let folder = self.place.dir.clone().unwrap_or_else(|| folder_of(path));
+        let house =
+            House::of_folder(Folder::at(folder), &self.place, &simulated, environment).await;
+        let of_configuration = |found: &Diagnostic| found.file.ends_with(CONFIGURATION_FILE);
+        let configuration = house.catalog.diagnostics.iter().filter(|f| of_configuration(f));
+        findings.diagnostics.extend(configuration.cloned());
+        if path.file_name().is_some_and(|name| name == CONFIGURATION_FILE) {
+            return;
+        }
+        findings.workflows += 1;
+        let lowered = load_file(path, &house.catalog.configuration);
+        findings.diagnostics.extend(lowered.diagnostics);
+    }
+}
+
+impl Findings {
+    fn add(&mut self, catalog: &Catalog) {
+        let quarantined = catalog.quarantined.iter().filter(|q| !q.serving_previous).count();
+        self.workflows += catalog.workflows.len() + quarantined;
+        for found in &catalog.diagnostics {
+            if found.code == NO_FOLDER {
+                self.unreadable.push(found.message.clone());
+            } else {
+                self.diagnostics.push(found.clone());
+            }
+        }
+    }
+
+    fn count(&mut self) {
+        self.errors = self.diagnostics.iter().filter(|found| found.is_error()).count();
+        self.warnings = self.diagnostics.len() - self.errors;
+    }
+
+    fn show(&self) {
+        let terminal = Terminal::of_stdout();
+        for found in &self.diagnostics {
+            output::result(painted(found, terminal));
+            output::result("");
+        }
+        for why in &self.unreadable {
+            output::refuse(Exit::Usage, why);
+        }
+        if self.workflows == 0 && !self.unreadable.is_empty() {
+            return;
+        }
+        let looked = count(self.workflows, "workflow");
+        let found = match (self.errors, self.warnings) {
+            (0, 0) => terminal.paint(Style::Good, "nothing wrong".to_owned()),
+            (0, n) => terminal.paint(Style::Odd, count(n, "warning")),
+            (n, 0) => terminal.paint(Style::Bad, count(n, "error")),
+            (n, m) => {
+                terminal.paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning")))
+            }
+        };
+        output::result(format_args!("{looked} checked: {found}"));
+    }
+
+    fn exit(&self) -> Exit {
+        if !self.unreadable.is_empty() {
+            Exit::Usage
+        } else if self.errors > 0 {
+            Exit::Failed
+        } else {
+            Exit::Done
+        }
+    }
+}
+
+/// A diagnostic, its place and severity standing out.
+#[must_use]
+pub fn painted(found: &Diagnostic, terminal: Terminal) -> String {
+    let text = found.to_string();
+    if !terminal.colour {
+        return text;
+    }
+    let style = if found.is_error() { Style::Bad } else { Style::Odd };
+    let word = format!("{}[{}]", found.severity.as_str(), found.code);
+    let mut lines = text.lines().map(|line| {
+        let caret = !line.is_empty() && line.trim_start().bytes().all(|b| b == b'^');
+        if caret { terminal.paint(style, line).to_string() } else { line.to_owned() }
+    });
+    let first = lines.next().unwrap_or_default();
+    let first = first.replacen(&word, &terminal.paint(style, &word).to_string(), 1);
+    std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
+}

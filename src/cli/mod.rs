@@ -1,0 +1,141 @@
+//! The commands. Each one parses its arguments, puts the rooms below to work and prints what came of it;
+//! nothing here decides anything about a run.
+
+mod argument;
+mod check;
+mod demo;
+mod doctor;
+
+mod exit;
+mod explain;
+mod graph;
+mod instant;
+
+mod house;
+mod list;
+mod live;
+mod log;
+mod output;
+mod place;
+mod probe;
+mod run;
+mod runs;
+mod serve;
+mod story;
+mod summary;
+mod table;
+mod terminal;
+mod timeline;
+mod trace;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+use exit::Exit;
+use log::Level;
+use terminal::Terminal;
+
+/// LLM workflows as MCP tools that answer before a deadline.
+#[derive(Debug, Parser)]
+#[command(name = "punctual", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, subcommand_required = true, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+A workflow is one YAML file in a folder; every MCP client that is connected has it as a tool.
+
+  punctual demo                                    see it work: no key, nothing to set up
+  punctual run summarize --set text=@report.txt    run a workflow from the shell
+  punctual check                                   every mistake in every file, with its place
+  punctual serve                                   what an MCP client starts
+
+'punctual COMMAND --help' has examples for each. Exit codes: 0 delivered or degraded, 1 failed,
+2 wrong usage or configuration, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Demo),
+    Serve(serve::Serve),
+    Run(run::Run),
+    Check(check::Check),
+    Explain(explain::Explain),
+    List(list::List),
+    Doctor(doctor::Doctor),
+    Runs(runs::Runs),
+    Trace(trace::Trace),
+}
+
+/// Threads that are still busy when a command has ended get this long.
+const LEAVE: Duration = Duration::from_millis(100);
+
+/// The whole program: arguments in, exit code out.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error).into(),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return output::refuse(Exit::Failed, format_args!("cannot start: {error}")).into();
+        }
+    };
+    log::start(arguments.command.log_level());
+    let exit = runtime.block_on(arguments.command.run());
+    // A thread may still be blocked in reading standard input.
+    runtime.shutdown_timeout(LEAVE);
+    exit.into()
+}
+
+impl Command {
+    async fn run(self) -> Exit {
+        match self {
+            Self::Demo(demo) => demo.run().await,
+            Self::Serve(serve) => serve.run().await,
+            Self::Run(run) => run.run().await,
+            Self::Check(check) => check.run().await,
+            Self::Explain(explain) => explain.run().await,
+            Self::List(list) => list.run().await,
+            Self::Doctor(doctor) => doctor.run().await,
+            Self::Runs(runs) => runs.run(),
+            Self::Trace(trace) => trace.run(),
+        }
+    }
+
+    const fn log_level(&self) -> Level {
+        match self {
+            Self::Serve(_) => Level::Serving,
+            Self::Demo(_)
+            | Self::Run(_)
+            | Self::Check(_)
+            | Self::Explain(_)
+            | Self::List(_)
+            | Self::Doctor(_)
+            | Self::Runs(_)
+            | Self::Trace(_) => Level::Quiet,
+        }
+    }
+}
+
+/// Help and version are results; everything else is wrong usage.
+fn refused(error: &clap::Error) -> Exit {
+    use clap::error::ErrorKind;
+    let text = error.render();
+    let shown = |colour: bool| if colour { text.ansi().to_string() } else { text.to_string() };
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::result(shown(Terminal::of_stdout().colour).trim_end());
+            Exit::Done
+        }
+        _ => {
+            output::note(shown(Terminal::of_stderr().colour).trim_end());
+            Exit::Usage
+        }
+    }
+}

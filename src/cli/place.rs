@@ -1,0 +1,129 @@
+//! Options that several commands share: which folder, which state, which simulator.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
+use crate::definition::environment::Environment;
+use crate::store::RunStore;
+
+/// Where definitions are.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where")]
+pub struct Place {
+    /// Folder with `punctual.yaml` or `workflows/`. Default: $`PUNCTUAL_DIR`, else the current folder where it
+    /// holds one of these, else ~/.config/punctual, else the built-in examples
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Configuration file, where it is not the folder's `punctual.yaml`
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// Where the latest runs are kept.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where")]
+pub struct State {
+    /// Folder of the latest runs. Default: $`XDG_STATE_HOME/punctual`, else ~/.local/state/punctual
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+}
+
+/// Whether the simulator answers instead of models.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Simulator")]
+pub struct Simulated {
+    /// Asks no model: answers are made up and fare as in this regime (calm, pooled, busy, brownout, down,
+    /// fastlong)
+    #[arg(long, value_name = "REGIME", value_parser = clap::builder::PossibleValuesParser::new(REGIMES))]
+    #[arg(hide_possible_values = true, num_args = 0..=1, default_missing_value = DEFAULT_REGIME)]
+    pub simulate: Option<String>,
+    /// Seeds the simulator's luck: the same seed draws the same
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Simulated seconds a real second, 0.01 to 1000; 'max' waits for nothing
+    #[arg(long, value_name = "X", value_parser = speed)]
+    pub speed: Option<Speed>,
+}
+
+/// How simulated time passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speed {
+    /// So many times as fast as the machine's.
+    Factor(f64),
+    /// At once, from one event to the next.
+    Virtual,
+}
+
+impl Simulated {
+    /// Regime and seed, where simulation is asked for.
+    #[must_use]
+    pub fn regime(&self) -> Option<(&str, u64)> {
+        Some((self.simulate.as_deref()?, self.seed.unwrap_or(DEFAULT_SEED)))
+    }
+
+    /// How fast its clock runs.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        match self.speed {
+            Some(Speed::Factor(factor)) => factor,
+            Some(Speed::Virtual) | None => 1.0,
+        }
+    }
+
+    /// Real models have no seed and cannot be sped up.
+    ///
+    /// # Errors
+    /// `--seed` or `--speed` without the simulator.
+    pub fn fits(&self, simulated: bool) -> Result<(), String> {
+        if !simulated && (self.speed.is_some() || self.seed.is_some()) {
+            return Err(
+                "--seed and --speed are for the simulator: add --simulate, or leave them out"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// The folder; `None` where neither an option nor a home says where.
+    #[must_use]
+    pub fn folder(&self) -> Option<PathBuf> {
+        if let Some(state) = &self.state {
+            return Some(state.clone());
+        }
+        let named = |name: &str| {
+            let path = PathBuf::from(std::env::var_os(name)?);
+            path.is_absolute().then_some(path)
+        };
+        let base = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
+        base.map(|base| base.join("punctual"))
+    }
+
+    /// The runs kept there.
+    #[must_use]
+    pub fn store(&self) -> Option<RunStore> {
+        self.folder().map(|folder| RunStore::at(&folder))
+    }
+}
+
+/// A path as people write it: relative to the home folder where it is below it.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    let home = Environment::of_process().folder("HOME").cloned();
+    match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text.parse::<f64>() {
+        _ if text == "max" => Ok(Speed::Virtual),
+        Ok(speed) if (0.01..=1_000.0).contains(&speed) => Ok(Speed::Factor(speed)),
+        Ok(_) | Err(_) => Err("give a number from 0.01 to 1000, or 'max'".to_owned()),
+    }
+}

@@ -1,0 +1,316 @@
+//! `punctual run`: one workflow, from the shell.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::argument;
+use super::exit::{Exit, INTERRUPTED};
+use super::house::{House, folder_of};
+use super::instant;
+use super::live::{BEAT, Block, steps};
+use super::output;
+use super::place::{Place, Simulated, Speed, State, shown};
+use super::summary;
+use super::terminal::{Style, Terminal};
+use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
+use crate::definition::config::DEFAULT_SEED;
+use crate::definition::diagnostic::Diagnostic;
+use crate::definition::environment::Environment;
+use crate::definition::folder::Folder;
+use crate::domain::finding::did_you_mean;
+use crate::domain::time::{parse_duration, show};
+use crate::driver::{CallOptions, Refusal, RunHandle};
+use crate::trace::report::RunReport;
+use crate::workflow::Workflow;
+
+/// For the record of a run to be written, and for a cancelled one to say what it cost.
+const LAST_WORD: Duration = Duration::from_secs(2);
+
+const EXAMPLES: &str = "\
+Examples:
+  punctual run summarize --set text=@report.txt        a field from a file
+  punctual run summarize --set text='Some words.'      a field as it stands
+  punctual run triage --input @ticket.json             the whole input from a file
+  jq .ticket dump.json | punctual run triage --input - the whole input from standard input
+  punctual run triage --set 'tags:=[\"a\", \"b\"]'         a field as JSON
+  punctual run ./draft.yaml --set text=hello           a file that no folder serves yet
+  punctual run summarize --set text=hello --simulate busy --seed 7 --speed 20
+                                                       no model is asked, and nothing is spent
+
+The output goes to standard output, everything else to standard error. --set lays fields over
+--input. Exit codes: 0 delivered or degraded, 1 failed, 2 wrong usage or input, 130 interrupted.";
+
+/// Runs one workflow and prints its output
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    /// A workflow's name, or a workflow file
+    #[arg(value_name = "WORKFLOW|FILE")]
+    workflow: String,
+    /// The whole input: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    input: Option<String>,
+    /// One field of the input: name=text, name=@FILE (as text), name:=JSON
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    fields: Vec<String>,
+    /// Answers within this time: shortens the workflow's own deadline, never lengthens it
+    #[arg(long, value_name = "30s", value_parser = deadline)]
+    deadline: Option<Duration>,
+    /// Neither joins an identical run nor continues from its steps
+    #[arg(long)]
+    fresh: bool,
+    /// Prints the whole run report instead of the output alone
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    simulated: Simulated,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    state: State,
+}
+
+fn deadline(text: &str) -> Result<Duration, String> {
+    match parse_duration(text) {
+        Some(time) if time >= Duration::from_millis(100) => Ok(time),
+        Some(_) => Err("nothing can be answered in less than 100ms".to_owned()),
+        None => Err("give a time with its unit, such as 30s, 1500ms or 2m".to_owned()),
+    }
+}
+
+impl Run {
+    /// Runs the command.
+    pub async fn run(self) -> Exit {
+        match self.go().await {
+            Ok(exit) | Err(exit) => exit,
+        }
+    }
+
+    async fn go(&self) -> Result<Exit, Exit> {
+        let (house, workflow) = find(&self.workflow, &self.place, &self.simulated).await?;
+        let input = argument::input(self.input.as_deref(), &self.fields)
+            .map_err(|error| output::refuse(Exit::Usage, error))?;
+        if let Some(asked) = self.deadline.filter(|asked| *asked > workflow.plan.deadline) {
+            output::note(format_args!(
+                "note: {} was asked for, but the workflow's own deadline of {} holds",
+                show(asked),
+                show(workflow.plan.deadline)
+            ));
+        }
+        let (report, interrupted) = if self.simulated.speed == Some(Speed::Virtual) {
+            (self.play(&house, &workflow, input)?, false)
+        } else {
+            self.live(&house, &workflow, input).await?
+        };
+        self.show(&report);
+        if interrupted {
+            return Ok(INTERRUPTED);
+        }
+        Ok(match report.outcome.as_str() {
+            "delivered" | "degraded" => Exit::Done,
+            _ => Exit::Failed,
+        })
+    }
+
+    /// In real time, or in real time sped up.
+    async fn live(
+        &self,
+        house: &House,
+        workflow: &Arc<Workflow>,
+        input: Value,
+    ) -> Result<(RunReport, bool), Exit> {
+        let (host, wrong) = house
+            .host(&self.simulated, &self.state)
+            .map_err(|error| output::refuse(Exit::Usage, error))?;
+        for error in &wrong {
+            output::refuse(Exit::Usage, error);
+        }
+        if !wrong.is_empty() {
+            return Err(Exit::Usage);
+        }
+        let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
+        let handle = host.start(workflow, input, &options).map_err(|no| refused(workflow, &no))?;
+        let told = follow(&handle).await;
+        host.drain(LAST_WORD).await;
+        Ok(told)
+    }
+
+    /// In virtual time.
+    fn play(
+        &self,
+        house: &House,
+        workflow: &Arc<Workflow>,
+        input: Value,
+    ) -> Result<RunReport, Exit> {
+        let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
+        let report = self
+            .simulated
+            .fits(house.simulated())
+            .map_err(|error| output::refuse(Exit::Usage, error))
+            .and_then(|()| {
+                instant::play(house, workflow, input, self.deadline, seed)
+                    .map_err(|no| refused(workflow, &no))
+            })?;
+        if let Some(store) = self.state.store()
+            && let Err(error) = store.append(&report)
+        {
+            output::note(format_args!("warning: the run could not be kept: {error}"));
+        }
+        Ok(report)
+    }
+
+    fn show(&self, report: &RunReport) {
+        let terminal = Terminal::of_stderr();
+        if self.json {
+            output::json(report);
+        } else if let Some(output) = &report.output {
+            output::json(output);
+        }
+        for line in summary::caveats(report, terminal) {
+            output::note(line);
+        }
+        if let Some(failure) = &report.failure {
+            output::note(summary::failure(report, failure, terminal).join("\n"));
+        } else {
+            output::note(format_args!("{} {}", report.workflow, summary::ending(report)));
+        }
+        let more = format!("{} · punctual trace {}", summary::spent(report), report.run_id);
+        output::note(terminal.paint(Style::Dim, more));
+    }
+}
+
+/// The workflow of that name in the folder that is served, or in that file.
+///
+/// # Errors
+/// There is none, or it has errors; already told.
+pub async fn find(
+    name: &str,
+    place: &Place,
+    simulated: &Simulated,
+) -> Result<(House, Arc<Workflow>), Exit> {
+    let named = Path::new(name);
+    let is_file = name.contains(['/', '\\'])
+        || named.extension().is_some_and(|end| end == "yaml" || end == "yml");
+    if is_file {
+        return find_file(named, place, simulated).await;
+    }
+    let house = House::open(place, simulated).await;
+    match house.catalog.workflows.get(name).cloned() {
+        Some(workflow) => Ok((house, workflow)),
+        None => Err(missing(&house, name)),
+    }
+}
+
+async fn find_file(
+    file: &Path,
+    place: &Place,
+    simulated: &Simulated,
+) -> Result<(House, Arc<Workflow>), Exit> {
+    if let Err(error) = std::fs::metadata(file) {
+        return Err(output::refuse(Exit::Usage, argument::unreadable(&shown(file), &error)));
+    }
+    let folder: PathBuf = place.dir.clone().unwrap_or_else(|| folder_of(file));
+    let environment = Environment::of_process();
+    let house = House::of_folder(Folder::at(folder), place, simulated, environment).await;
+    let lowered = load_file(file, &house.catalog.configuration);
+    match lowered.workflow {
+        Some(workflow) => Ok((house, workflow)),
+        None => Err(broken(&shown(file), &lowered.diagnostics, &house.catalog)),
+    }
+}
+
+/// Waits for the run, drawing its steps; whether it was interrupted.
+async fn follow(handle: &RunHandle) -> (RunReport, bool) {
+    let terminal = Terminal::of_stderr();
+    let mut block = Block::new(terminal);
+    let mut beat = tokio::time::interval(BEAT);
+    let mut interrupted = false;
+    let report = loop {
+        tokio::select! {
+            biased;
+            report = handle.finished() => break report,
+            signal = tokio::signal::ctrl_c(), if !interrupted => {
+                interrupted = signal.is_ok();
+                handle.stop();
+            }
+            _ = beat.tick(), if terminal.live => block.draw(&steps(&handle.report(), terminal)),
+        }
+    };
+    block.clear();
+    (report, interrupted)
+}
+
+/// The call was not started.
+fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
+    match refusal {
+        Refusal::InvalidInput(lines) => {
+            output::refuse(
+                Exit::Usage,
+                format_args!("the input does not fit '{}'; nothing was spent", workflow.name),
+            );
+            for line in lines.lines() {
+                output::note(format_args!("  {line}"));
+            }
+            output::note(format_args!("input: {}", workflow.input.describe()));
+            output::note("give it with --set name=text, --set name=@FILE, or --input @FILE");
+            Exit::Usage
+        }
+        Refusal::Full { message, retry_after } => output::refuse(
+            Exit::Failed,
+            format_args!("{message}; the same call may fare better in {}", show(*retry_after)),
+        ),
+        Refusal::Closing => output::refuse(Exit::Failed, refusal),
+    }
+}
+
+/// There is no workflow of that name.
+fn missing(house: &House, name: &str) -> Exit {
+    let catalog = &house.catalog;
+    if let Some(found) = catalog.diagnostics.iter().find(|found| found.code == NO_FOLDER) {
+        return output::refuse(
+            Exit::Usage,
+            format_args!("{}: make it, or name another with --dir", found.message),
+        );
+    }
+    if let Some(bad) = catalog.quarantined.iter().find(|quarantined| quarantined.name == name) {
+        return broken(&bad.file, &bad.diagnostics, catalog);
+    }
+    let names: Vec<&str> = catalog.workflows.keys().map(String::as_str).collect();
+    let place = house.folder_shown();
+    let mut text = format!("there is no workflow '{name}' in the {place}");
+    if house.folder.path().is_some_and(|path| path != Path::new(".")) {
+        text = format!("there is no workflow '{name}' in {place}");
+    }
+    if let Some(meant) = did_you_mean(name, names.iter().copied()) {
+        text = format!("{text}; did you mean '{meant}'?");
+    }
+    output::refuse(Exit::Usage, text);
+    if names.is_empty() {
+        output::note("it holds none; a workflow is a file workflows/NAME.yaml");
+    } else {
+        output::note(format_args!("there is: {}", names.join(", ")));
+    }
+    if std::fs::metadata(name).is_ok_and(|about| about.is_file()) {
+        output::note(format_args!("to run the file of that name, write ./{name}"));
+    }
+    Exit::Usage
+}
+
+/// A workflow that cannot be used, with the reasons.
+fn broken(file: &str, diagnostics: &[Diagnostic], catalog: &Catalog) -> Exit {
+    let terminal = Terminal::of_stderr();
+    let mine = diagnostics.iter().filter(|found| found.is_error());
+    let configuration = catalog
+        .diagnostics
+        .iter()
+        .filter(|found| found.is_error() && found.file.ends_with("punctual.yaml"));
+    for found in configuration.chain(mine).take(10) {
+        output::note(super::check::painted(found, terminal));
+        output::note("");
+    }
+    output::refuse(Exit::Usage, format_args!("{file} has errors; nothing was spent"))
+}

@@ -1,0 +1,162 @@
+//! What the terminal can show: its width, and colour where it is wanted.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+/// Width where there is no terminal to ask.
+const PLAIN_WIDTH: usize = 100;
+/// Narrower terminals wrap: nothing here can be drawn in less.
+const MIN_WIDTH: usize = 60;
+/// Height where there is no terminal to ask.
+const HEIGHT: usize = 24;
+/// Longer lines are harder to read, not richer.
+const MAX_WIDTH: usize = 140;
+
+/// Where something is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Columns.
+    pub width: usize,
+    /// Lines that can be redrawn.
+    pub height: usize,
+    /// Whether colours are understood and wanted.
+    pub colour: bool,
+    /// Whether lines can be redrawn.
+    pub live: bool,
+}
+
+/// How a piece of text stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// It does not.
+    Plain,
+    /// A heading or a name.
+    Bold,
+    /// Less important.
+    Dim,
+    /// Went well.
+    Good,
+    /// Went wrong.
+    Bad,
+    /// Needs a look.
+    Odd,
+}
+
+impl Terminal {
+    /// Standard output's.
+    #[must_use]
+    pub fn of_stdout() -> Self {
+        let out = std::io::stdout();
+        let size = terminal_size::terminal_size_of(&out);
+        Self::new(out.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
+    }
+
+    /// Standard error's.
+    #[must_use]
+    pub fn of_stderr() -> Self {
+        let err = std::io::stderr();
+        let size = terminal_size::terminal_size_of(&err);
+        Self::new(err.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
+    }
+
+    fn new(is_terminal: bool, size: Option<(u16, u16)>) -> Self {
+        let wanted = |name: &str| std::env::var_os(name).is_none_or(|value| value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let (width, height) = size.map_or((PLAIN_WIDTH, HEIGHT), |(w, h)| (w.into(), h.into()));
+        // A line as wide as a narrower terminal would wrap and could not be redrawn.
+        let live = is_terminal && !dumb && width >= MIN_WIDTH;
+        let colour = is_terminal && !dumb && wanted("NO_COLOR");
+        Self { width: width.clamp(MIN_WIDTH, MAX_WIDTH), height, colour, live }
+    }
+
+    /// A terminal that understands nothing: files, pipes, tests.
+    #[must_use]
+    pub const fn plain(width: usize) -> Self {
+        Self { width, height: HEIGHT, colour: false, live: false }
+    }
+
+    /// `text` as it should stand out here.
+    pub fn paint<T: fmt::Display>(self, style: Style, text: T) -> Painted<T> {
+        Painted { text, style: if self.colour { style } else { Style::Plain } }
+    }
+}
+
+/// A text with its colour.
+#[derive(Debug)]
+pub struct Painted<T> {
+    text: T,
+    style: Style,
+}
+
+impl<T: fmt::Display> fmt::Display for Painted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = match self.style {
+            Style::Plain => return self.text.fmt(f),
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Good => "32",
+            Style::Bad => "31",
+            Style::Odd => "33",
+        };
+        write!(f, "\u{1b}[{code}m{}\u{1b}[0m", self.text)
+    }
+}
+
+/// The first `width` characters of `text`, the last one `…` where some are missing; controls are replaced, so
+/// that no answer or file name can steer the terminal.
+#[must_use]
+pub fn clip(text: &str, width: usize) -> String {
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    if text.chars().count() <= width {
+        return text.chars().map(clean).collect();
+    }
+    let kept = text.chars().take(width.saturating_sub(1));
+    kept.map(clean).chain(std::iter::once('…')).collect()
+}
+
+/// `text` in lines of at most `width` characters, broken at spaces where there are any; line ends are kept.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let room = width.saturating_sub(line.chars().count() + 1);
+            if !line.is_empty() && word.chars().count() > room {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.extend(word.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_clipped_by_characters_and_cannot_steer_the_terminal() {
+        assert_eq!(clip("héllo", 5), "héllo");
+        assert_eq!(clip("héllos", 5), "héll…");
+        assert_eq!(clip("a\u{1b}[2Jb", 20), "a [2Jb");
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        assert_eq!(wrap("one two three\n\nfour", 8), ["one two", "three", "", "four"]);
+        assert_eq!(wrap("unbreakable word", 4), ["unbreakable", "word"]);
+    }
+
+    #[test]
+    fn nothing_is_painted_where_colours_are_not_wanted() {
+        let plain = Terminal::plain(80);
+        assert_eq!(plain.paint(Style::Bad, "x").to_string(), "x");
+        let colourful = Terminal { colour: true, ..plain };
+        assert_eq!(colourful.paint(Style::Bad, "x").to_string(), "\u{1b}[31mx\u{1b}[0m");
+    }
+}

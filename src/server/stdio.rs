@@ -1,0 +1,223 @@
+//! Serving one connection, and what ends it: the end of input, or a signal.
+//!
+//! Both take the same way: the reader reports the end of input, calls in flight get a bounded time to be
+//! answered, then they are cancelled. rmcp alone would keep a subscription open for its whole drain, and would
+//! cancel every call at once on a signal.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::runs::Runs;
+use super::{Server, ServerOptions};
+use crate::definition::catalog::Catalog;
+
+/// Beyond the drain: for the last answers to be written.
+const LAST_WRITE: Duration = Duration::from_millis(1500);
+/// For runs that nobody waits for any more to write their record.
+const LAST_RECORD: Duration = Duration::from_secs(1);
+
+/// Why serving ended. None of these is a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServeEnd {
+    /// The client closed our input.
+    InputClosed,
+    /// The token given to [`serve_on`] was cancelled.
+    Stopped,
+    /// A signal; its number, for the exit code 128 + n.
+    Signal(i32),
+}
+
+/// Why a connection could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Signals cannot be waited for.
+    #[error("cannot wait for signals: {0}")]
+    Signals(#[source] io::Error),
+    /// The client's first message is none that MCP begins with.
+    #[error(
+        "the client did not begin an MCP session: {0}; 'serve' is meant to be started by an MCP client, see 'punctual install --help'"
+    )]
+    Handshake(#[source] Box<ServerInitializeError>),
+    /// The protocol loop broke off.
+    #[error("the MCP connection broke off: {0}")]
+    Broken(#[source] tokio::task::JoinError),
+}
+
+/// Serves MCP on standard input and output until the client closes its end, or a signal comes.
+///
+/// Ends at most `options.drain` and about 2.5 s after that; a second signal ends it at once. Where standard
+/// input is no pipe, a thread may still be blocked in reading it: leave the process through
+/// `Runtime::shutdown_background` and an exit, never by waiting for the runtime.
+///
+/// # Errors
+/// See [`ServeError`].
+pub async fn serve_stdio<H: Runs>(
+    host: Arc<H>,
+    catalog: watch::Receiver<Arc<Catalog>>,
+    options: ServerOptions,
+) -> Result<ServeEnd, ServeError> {
+    let mut signals = Signals::listen().map_err(ServeError::Signals)?;
+    let stop = CancellationToken::new();
+    let (read, write) = rmcp::transport::io::stdio_pipes();
+    let serving = serve_on(host.clone(), catalog, options, read, write, stop.clone());
+    tokio::pin!(serving);
+    let mut caught = None;
+    let end = loop {
+        tokio::select! {
+            end = &mut serving => break end,
+            signal = signals.next() => {
+                if caught.replace(signal).is_some() {
+                    break Ok(ServeEnd::Signal(signal));
+                }
+                tracing::info!(signal, "stopping: calls in flight get {:?} to end", options.drain);
+                stop.cancel();
+            }
+        }
+    };
+    if timeout(LAST_RECORD, host.drain(Duration::ZERO)).await.is_err() {
+        tracing::warn!("some runs did not end in time");
+    }
+    match caught {
+        Some(signal) => end.map(|_| ServeEnd::Signal(signal)),
+        None => end,
+    }
+}
+
+/// Serves MCP on any pair of streams until `read` ends or `stop` is cancelled.
+///
+/// # Errors
+/// See [`ServeError`].
+pub async fn serve_on<H, R, W>(
+    host: Arc<H>,
+    catalog: watch::Receiver<Arc<Catalog>>,
+    options: ServerOptions,
+    read: R,
+    write: W,
+    stop: CancellationToken,
+) -> Result<ServeEnd, ServeError>
+where
+    H: Runs,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let closing = CancellationToken::new();
+    let server = Arc::new(Server::new(host, catalog, options, closing.clone()));
+    let drain = server.options.drain;
+    let read = Input::new(read, stop.clone(), closing.clone());
+    let service = match serve_server(server.clone(), (read, write)).await {
+        Ok(service) => service,
+        Err(_) if closing.is_cancelled() => return Ok(end_of(&stop)),
+        Err(error) => return Err(ServeError::Handshake(Box::new(error))),
+    };
+    let outcome = tokio::select! {
+        quit = service.waiting() => quit,
+        () = async { closing.cancelled().await; sleep(drain + LAST_WRITE).await } => {
+            tracing::warn!("the client does not read: some answers could not be written");
+            Ok(QuitReason::Closed)
+        }
+        never = server.announce() => match never {},
+    };
+    match outcome {
+        Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Broken(error)),
+        Ok(_) => Ok(end_of(&stop)),
+    }
+}
+
+fn end_of(stop: &CancellationToken) -> ServeEnd {
+    if stop.is_cancelled() { ServeEnd::Stopped } else { ServeEnd::InputClosed }
+}
+
+/// A reader that ends when it is told to stop, and says so when it ends.
+struct Input<R> {
+    inner: R,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    closing: CancellationToken,
+}
+
+impl<R> Input<R> {
+    fn new(inner: R, stop: CancellationToken, closing: CancellationToken) -> Self {
+        Self { inner, stop: Box::pin(stop.cancelled_owned()), closing }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.closing.is_cancelled() || this.stop.as_mut().poll(cx).is_ready() {
+            this.closing.cancel();
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut this.inner).poll_read(cx, buf);
+        let over = match &polled {
+            Poll::Ready(Ok(())) => buf.filled().len() == before,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if over {
+            this.closing.cancel();
+        }
+        polled
+    }
+}
+
+/// The signals that ask a process to end.
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> i32 {
+        use tokio::signal::unix::SignalKind;
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+            _ = self.hangup.recv() => SignalKind::hangup().as_raw_value(),
+        }
+    }
+}
+
+/// The signals that ask a process to end.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> i32 {
+        const INTERRUPT: i32 = 2;
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        INTERRUPT
+    }
+}
