@@ -266,7 +266,7 @@ impl Run {
         let prompt = match &of.work {
             WorkContent::Prompt(prompt) => prompt,
             WorkContent::Value(fields) => {
-                self.content.compute(step, fields);
+                self.content.compute(step, of, fields);
                 let judges = self.workflow.plan.step(step).validates.is_some();
                 let output = self.content.output(of).filter(|_| judges);
                 let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
