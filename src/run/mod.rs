@@ -341,3 +341,6 @@ impl Run {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
