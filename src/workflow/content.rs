@@ -86,8 +86,14 @@ impl Content {
         }
     }
 
-    /// Computes a step without a model.
-    pub fn compute(&mut self, step: StepIx, fields: &[(String, crate::expression::Expression)]) {
+    /// Computes a step without a model. Like an accepted answer it is bound for the validator that may judge
+    /// it.
+    pub fn compute(
+        &mut self,
+        step: StepIx,
+        of: &StepContent,
+        fields: &[(String, crate::expression::Expression)],
+    ) {
         let bindings = Value::Object(std::mem::take(&mut self.bindings));
         let value = fields.iter().map(|(name, expr)| (name.clone(), expr.evaluate(&bindings)));
         let value = Value::Object(value.collect());
@@ -95,6 +101,7 @@ impl Content {
             self.bindings = map;
         }
         self.steps[step.at()].answers = vec![Some(value)];
+        self.bind_output(step, of);
     }
 
     /// Renders an item's prompt.
