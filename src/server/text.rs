@@ -79,14 +79,16 @@ pub(super) fn notes(report: &RunReport) -> Option<String> {
 
 /// Why a run has no result, what it cost, and what to do.
 pub(super) fn failure(report: &RunReport) -> String {
-    let took = show(Duration::from_millis(report.elapsed_ms));
-    let bound = show(Duration::from_millis(report.deadline_ms));
+    let mut took = show(Duration::from_millis(report.elapsed_ms));
+    if report.deadline_ms > 0 {
+        let _ = write!(took, " of {}", show(Duration::from_millis(report.deadline_ms)));
+    }
     let failure = report.failure.clone().unwrap_or_default();
     let mut text = if report.outcome == "cancelled" {
-        format!("{} was cancelled after {took} of {bound}.", report.workflow)
+        format!("{} was cancelled after {took}.", report.workflow)
     } else {
         let at = failure.step.as_deref().map(|s| format!(" at step '{s}'")).unwrap_or_default();
-        format!("{} failed{at} after {took} of {bound}.", report.workflow)
+        format!("{} failed{at} after {took}.", report.workflow)
     };
     if !failure.class.is_empty() && report.outcome != "cancelled" {
         let _ = write!(text, "\nCause: {}: {}", failure.class, failure.message);

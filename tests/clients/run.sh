@@ -46,10 +46,12 @@ results="$tools/results.txt"
 suite() { # name, limit in seconds, arguments...
   local name="$1" limit="$2"
   shift 2
-  timeout "$limit" env PYTHONDONTWRITEBYTECODE=1 "$tools/venv/bin/python" "$here/$name" "$@" | tee -a "$results"
+  timeout "$limit" env PYTHONDONTWRITEBYTECODE=1 "$tools/venv/bin/python" "$here/$name" "$@" \
+    2>"$tools/$name.log" | tee -a "$results"
   local code="${PIPESTATUS[0]}"
   if [ "$code" -ne 0 ]; then
     echo "FAIL $name ended with exit code $code before its last check" | tee -a "$results"
+    tail -20 "$tools/$name.log" >&2
   fi
 }
 suite wire.py 240 "$binary"

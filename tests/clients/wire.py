@@ -64,12 +64,15 @@ class Server:
             self.send(INITIALIZED)
 
     def _read(self) -> None:
-        for line in self.stdout:
-            self.lines.append(line)
-            try:
-                self.messages.put(json.loads(line))
-            except ValueError:
-                pass  # judged by `only_json_rpc`
+        try:
+            for line in self.stdout:
+                self.lines.append(line)
+                try:
+                    self.messages.put(json.loads(line))
+                except ValueError:
+                    pass  # judged by `only_json_rpc`
+        except OSError:
+            pass  # a socket whose other end is gone
         self.messages.put(None)
 
     def _read_stderr(self) -> None:
@@ -139,7 +142,12 @@ def end_of_input() -> None:
             server.send(call(1, "quick", {"text": "Words."}))
             server.stdin.close()
             began = time.monotonic()
-            contains(text_of(server.answer(1, 6)), "summary")
+            answer = server.answer(1, 6)
+            # One call in a hundred of a simulated model takes longer than the drain.
+            if answer["result"].get("isError"):
+                contains(text_of(answer), "shutting down", "run_")
+            else:
+                contains(text_of(answer), "summary")
             equal(server.ended(6), 0, "exit code")
             equal(time.monotonic() - began < 6, True, "bounded")
             server.only_json_rpc()

@@ -2,6 +2,8 @@
 //! entry names a workflow's step and holds its answers in the order of attempts, so that a first answer can
 //! be invalid or rejected and a later one good.
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,6 +12,16 @@ use crate::provider::Exchange;
 
 /// Bytes of a recordings document.
 const MAX_BYTES: usize = 8 << 20;
+
+#[expect(clippy::expect_used, reason = "the files are compiled in, and a test reads them")]
+static SHIPPED: LazyLock<Recordings> = LazyLock::new(|| {
+    let files =
+        [include_str!("recordings/summarize.json"), include_str!("recordings/support_triage.json")];
+    let read = files.map(|file| {
+        Recordings::parse(file).expect("the shipped recordings are well-formed").entries
+    });
+    Recordings { entries: read.into_iter().flatten().collect() }
+});
 
 /// All recorded answers of a simulator.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,15 +100,8 @@ impl Recordings {
     /// What is in store for the shipped workflows on the documents under `tests/inputs`; any other input is
     /// answered by shape.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "the files are compiled in, and a test reads them")]
     pub fn shipped() -> Self {
-        let files = [
-            include_str!("recordings/summarize.json"),
-            include_str!("recordings/support_triage.json"),
-        ];
-        let entries =
-            files.map(|file| Self::parse(file).expect("shipped recordings are well-formed"));
-        Self { entries: entries.into_iter().flat_map(|read| read.entries).collect() }
+        SHIPPED.clone()
     }
 
     /// Reads a JSON list of entries.

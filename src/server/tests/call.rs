@@ -228,3 +228,11 @@ async fn a_call_whose_arguments_are_no_object_is_answered_as_a_call() {
     let error = bench.client.send_request(call(json!({"arguments": {}}))).await.unwrap_err();
     assert!(error.to_string().contains("do not have the form"), "{error}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_breaks_the_tools_promise_is_withheld() {
+    let bench = bench().await;
+    let result = bench.delivered(|report| report.output = Some(json!({"bullets": "none"}))).await;
+    assert_eq!((result.is_error, &result.structured_content), (Some(true), &None));
+    assert!(texts(&result)[0].contains("\n/bullets: "), "{}", texts(&result)[0]);
+}
