@@ -133,7 +133,7 @@ impl Findings {
     }
 
     fn show(&self) {
-        let terminal = Terminal::of_stdout();
+        let terminal = output::screen();
         for found in &self.diagnostics {
             output::result(painted(found, terminal));
             output::result("");

@@ -24,8 +24,8 @@ use crate::server::client::{Answer, Client, ClientError, Told};
 use crate::trace::report::RunReport;
 
 /// A busy day, on which a cut, a swap and a repair come about.
-const REGIME: &str = "busy";
-const SEED: &str = "1";
+const REGIME: &str = "brownout";
+const SEED: &str = "68";
 const SPEED: &str = "3";
 const WORKFLOW: &str = "support_triage";
 const INPUT: &str = include_str!("../../tests/inputs/support_triage.json");
@@ -101,15 +101,14 @@ impl Demo {
 
 /// The whole play.
 async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
-    let terminal = Terminal::of_stdout();
+    let terminal = output::screen();
     let (Some(read), Some(write)) = (child.stdout.take(), child.stdin.take()) else {
         return Ok(output::refuse(Exit::Failed, "the server has no input and output"));
     };
     head(terminal, "1. A client starts the server and asks for its tools");
-    say(
-        "$ punctual serve --simulate busy        (the simulator instead of models: no key, no cost)",
-        terminal,
-    );
+    output::result(format_args!(
+        "  $ punctual serve --simulate {REGIME}     the simulator instead of models: no key, no cost"
+    ));
     let (client, mut progress) = Client::connect(read, write).await?;
     for tool in client.tools().await? {
         let first = tool.description.lines().rfind(|line| !line.trim().is_empty());
@@ -129,7 +128,10 @@ async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
     } else {
         format!(", shown {speed} times as fast")
     };
-    say(&format!("Simulated latency and faults as measured on a busy day{times}."), terminal);
+    say(
+        &format!("Simulated latency and faults of a brownout: one provider is in trouble{times}."),
+        terminal,
+    );
     let (answer, report) = called(&client, input, &mut progress).await?;
     client.close().await;
     let Some(report) = report else {
@@ -148,7 +150,7 @@ async fn called(
     input: Map<String, Value>,
     progress: &mut mpsc::Receiver<Told>,
 ) -> Result<(Answer, Option<RunReport>), ClientError> {
-    let terminal = Terminal::of_stderr();
+    let terminal = output::side_screen();
     let mut block = Block::new(terminal);
     let mut beat = tokio::time::interval(BEAT);
     let mut run_id: Option<String> = None;
@@ -207,7 +209,7 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
     for line in summary::caveats(report, terminal) {
         output::result(line);
     }
-    head(terminal, "5. What the client got: validated JSON");
+    head(terminal, "5. What the client got: JSON that fits the tool's output schema");
     match &answer.structured {
         Some(output) => shown_output(output, terminal),
         None => answer.texts.iter().for_each(|text| say(text, terminal)),
@@ -220,7 +222,7 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
         ("punctual serve --help", "connect Claude Desktop, Claude Code, Cursor, VS Code or Codex"),
     ];
     for (command, what) in steps {
-        output::result(format_args!("  {:24} {what}", command));
+        output::result(format_args!("  {command:24} {what}"));
     }
     say(
         "To add a tool, put a workflow into ./workflows/NAME.yaml: twelve lines are enough, and it is live within a second.",
@@ -228,11 +230,34 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
     );
 }
 
-/// The output, long texts clipped to a line.
+/// The output field by field, long texts wrapped, lists shortened.
 fn shown_output(output: &Value, terminal: Terminal) {
-    let text = serde_json::to_string_pretty(output).unwrap_or_default();
-    for line in text.lines() {
-        output::result(format_args!("  {}", clip(line, terminal.width - 2)));
+    const NAME: usize = 17;
+    const ITEMS: usize = 2;
+    const LINES: usize = 8;
+    let room = terminal.width - NAME - 2;
+    let Value::Object(fields) = output else { return };
+    for (name, value) in fields {
+        let mut lines = match value {
+            Value::String(text) => wrap(text, room),
+            Value::Array(items) => {
+                let mut lines: Vec<String> =
+                    items.iter().take(ITEMS).map(|item| clip(&item.to_string(), room)).collect();
+                if items.len() > ITEMS {
+                    lines.push(format!("… and {} more", items.len() - ITEMS));
+                }
+                lines
+            }
+            other => vec![clip(&other.to_string(), room)],
+        };
+        lines.retain(|line| !line.is_empty());
+        if lines.len() > LINES {
+            lines.truncate(LINES);
+            lines.push("…".to_owned());
+        }
+        let mut lines = lines.into_iter();
+        output::result(format_args!("  {name:NAME$}{}", lines.next().unwrap_or_default()));
+        lines.for_each(|line| output::result(format_args!("  {:NAME$}{line}", "")));
     }
 }
 

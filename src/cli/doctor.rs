@@ -64,7 +64,7 @@ impl Finding {
 impl Doctor {
     /// Runs the command.
     pub async fn run(self) -> Exit {
-        let terminal = Terminal::of_stdout();
+        let terminal = output::screen();
         let house = House::open(&self.place, &Simulated::default()).await;
         let mut broken = false;
         let mut section = |title: &str, findings: Vec<Finding>| {

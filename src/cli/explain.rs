@@ -10,17 +10,18 @@ use super::exit::Exit;
 use super::graph::{bound, critical_path, lines};
 use super::house::House;
 use super::output;
-use super::place::{Place, Simulated, shown};
+use super::place::{Place, Regime, shown};
 use super::run::find;
+use super::table::Table;
 use super::terminal::{Style, Terminal, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
-    Cutoff, Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy,
+    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
     Work,
 };
 use crate::domain::time::show;
-use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares};
+use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares, decide};
 use crate::workflow::Workflow;
 
 const EXAMPLES: &str = "\
@@ -40,15 +41,15 @@ pub struct Explain {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    simulated: Simulated,
+    regime: Regime,
 }
 
 impl Explain {
     /// Runs the command.
     pub async fn run(self) -> Exit {
-        match find(&self.workflow, &self.place, &self.simulated).await {
+        match find(&self.workflow, &self.place, &self.regime.into()).await {
             Ok((house, workflow)) => {
-                let terminal = Terminal::of_stdout();
+                let terminal = output::screen();
                 output::result(explained(&house, &workflow, terminal).join("\n"));
                 Exit::Done
             }
@@ -70,11 +71,11 @@ fn explained(house: &House, workflow: &Arc<Workflow>, terminal: Terminal) -> Vec
     text.push(terminal.paint(Style::Dim, file).to_string());
     text.extend(wrap(workflow.description.trim(), terminal.width));
     text.push(String::new());
-    text.push(facts("Deadline", &deadline(plan)));
-    text.push(facts("Budget", &budget(plan)));
-    text.push(facts("Input", &workflow.input.describe()));
+    text.extend(facts("Deadline", &deadline(plan), terminal));
+    text.extend(facts("Budget", &budget(plan), terminal));
+    text.extend(facts("Input", &workflow.input.describe(), terminal));
     let outputs: Vec<&str> = workflow.output.iter().map(|(name, _)| name.as_str()).collect();
-    text.push(facts("Output", &outputs.join(", ")));
+    text.extend(facts("Output", &outputs.join(", "), terminal));
     text.push(String::new());
     text.push(head("Graph"));
     text.extend(lines(plan, terminal));
@@ -82,16 +83,21 @@ fn explained(house: &House, workflow: &Arc<Workflow>, terminal: Terminal) -> Vec
     text.push(head("Critical path"));
     text.extend(wrap(&path_text(plan), terminal.width - 2).into_iter().map(|l| format!("  {l}")));
     text.push(String::new());
-    text.push(head("Steps"));
-    text.extend(steps(plan, terminal));
+    text.push(head("Cutoffs"));
+    text.extend(cutoffs(plan, terminal));
+    text.push(String::new());
+    text.push(head("Policies"));
+    text.extend(policies(plan, terminal));
     text.push(String::new());
     text.push(head("Models"));
     text.extend(models(plan));
     text
 }
 
-fn facts(name: &str, value: &str) -> String {
-    format!("{name:9} {value}")
+fn facts(name: &str, value: &str, terminal: Terminal) -> Vec<String> {
+    let lines = wrap(value, terminal.width - 10).into_iter().enumerate();
+    let named = |(at, line)| format!("{:9} {line}", if at == 0 { name } else { "" });
+    lines.map(named).collect()
 }
 
 fn deadline(plan: &Plan) -> String {
@@ -131,66 +137,120 @@ fn path_text(plan: &Plan) -> String {
     )
 }
 
-/// Per step with a model: its share, its cutoffs, its policy.
-fn steps(plan: &Plan, terminal: Terminal) -> Vec<String> {
+/// When each step stops relying on an attempt, and by which rule.
+fn cutoffs(plan: &Plan, terminal: Terminal) -> Vec<String> {
     let shares = Shares::of(plan);
-    let mut text = Vec::new();
+    let end = Plan::end_at(plan.deadline).since_start();
+    let mut table = Table::new([
+        "step",
+        "no first token",
+        "stalled",
+        "in all",
+        "share of the deadline",
+        "rule",
+    ]);
+    let (mut automatic, mut waves) = (false, false);
     for ix in plan.step_ixs() {
         let step = plan.step(ix);
         let Work::Model { policy, .. } = &step.work else { continue };
-        text.push(format!("  {}", terminal.paint(Style::Bold, &step.name)));
-        let mut say = |line: String| {
-            let lines = wrap(&line, terminal.width - 6).into_iter().enumerate();
-            text.extend(
-                lines
-                    .map(|(at, l)| if at == 0 { format!("    {l}") } else { format!("      {l}") }),
-            );
-        };
-        say(cutoffs(plan, ix, policy, &shares));
-        say(format!("then: {}", after_cut(policy)));
-        say(format!("on trouble: {}", reactions(policy)));
-        say(format!(
-            "at most {} attempts and {} swaps of path{}, {} apart",
-            policy.attempts,
-            policy.max_swaps,
-            if step.each.is_some() { " an item" } else { "" },
-            show(policy.swap_delay)
+        let share = shares.share(ix, left_at_best(plan, &shares, ix, end), 1);
+        let limits = decide(policy.cutoff, share);
+        automatic |= limits.automatic;
+        waves |= step.each.is_some();
+        let time = |limit: Option<Duration>| limit.map_or_else(|| "–".to_owned(), show);
+        let percent = share.as_micros() * 100 / plan.deadline.as_micros().max(1);
+        let each = if step.each.is_some() { ", in one wave" } else { "" };
+        table.row(
+            [
+                step.name.clone(),
+                time(limits.first_token),
+                time(limits.idle),
+                time(limits.total),
+                format!("{} ({percent} %{each})", show(share)),
+                if limits.automatic { "auto".to_owned() } else { "as written".to_owned() },
+            ]
+            .map(|cell| (Style::Plain, cell))
+            .into(),
+        );
+    }
+    let mut text = table.lines(terminal, 2);
+    let mut say = |line: &str| text.extend(indented(line, terminal, 2));
+    if automatic {
+        say(&format!(
+            "auto: while too little is measured, only a missing first token ({}) and a stall ({}) cut, \
+             and neither later than the step's share of the time left, which is by max_tokens along the \
+             longest chain. The shares above are those of a run in which every step takes its share.",
+            show(COLD_FIRST_TOKEN),
+            show(COLD_STALL)
         ));
+    }
+    if waves {
+        say(
+            "A step with items shares its time among the waves that its list and max_parallel make.",
+        );
     }
     text
 }
 
-fn cutoffs(plan: &Plan, ix: StepIx, policy: &Policy, shares: &Shares) -> String {
-    match policy.cutoff {
-        Cutoff::Fixed { first_token, idle, total } => {
-            let parts = [
-                first_token.map(|t| format!("no first token within {}", show(t))),
-                idle.map(|t| format!("no further token within {}", show(t))),
-                total.map(|t| format!("no complete answer within {}", show(t))),
-            ];
-            let parts: Vec<String> = parts.into_iter().flatten().collect();
-            format!("cut (as written): {}", parts.join("; "))
-        }
-        Cutoff::Auto => {
-            let end = Plan::end_at(plan.deadline).since_start();
-            let left = left_at_best(plan, ix, end);
-            let share = shares.share(ix, left, 1);
-            let percent = share.as_micros() * 100 / plan.deadline.as_micros().max(1);
-            format!(
-                "cut (auto, cold start: too little is measured yet): no first token within {}, or no \
-                 further token within {}; never later than its share of the time left, {} ({percent} % of \
-                 the deadline) when all goes to plan",
-                show(COLD_FIRST_TOKEN.min(share)),
-                show(COLD_STALL.min(share)),
-                show(share)
-            )
+/// The policies, each once, with the steps it holds for.
+fn policies(plan: &Plan, terminal: Terminal) -> Vec<String> {
+    let mut groups: Vec<(Policy, Vec<&str>)> = Vec::new();
+    for step in &plan.steps {
+        let Work::Model { policy, .. } = &step.work else { continue };
+        let shown = apart(policy);
+        match groups.iter_mut().find(|(other, _)| *other == shown) {
+            Some((_, names)) => names.push(&step.name),
+            None => groups.push((shown, vec![&step.name])),
         }
     }
+    let mut text = Vec::new();
+    for (policy, names) in groups {
+        text.push(format!("  {}", terminal.paint(Style::Bold, names.join(", "))));
+        let attempts = format!(
+            "{} attempts and {} changes of path for a step or item, {} apart",
+            policy.attempts,
+            policy.max_swaps,
+            show(policy.swap_delay)
+        );
+        for (name, what) in [
+            ("too late", after_cut(&policy).as_str()),
+            ("throttled", trouble(policy.on.limited)),
+            ("down", trouble(policy.on.down)),
+            ("invalid", on_invalid(policy.on.invalid)),
+            ("too long", on_too_long(policy.on.too_long)),
+            ("refused", on_refused(policy.on.refused)),
+            ("at most", attempts.as_str()),
+        ] {
+            text.extend(named(name, what, terminal));
+        }
+    }
+    for step in plan.steps.iter().filter(|step| step.validates.is_some()) {
+        let Work::Model { policy, .. } = &step.work else { continue };
+        text.push(format!("  {}", terminal.paint(Style::Bold, format!("{} says no", step.name))));
+        text.extend(named("rejected", on_rejected(policy.on.rejected), terminal));
+    }
+    text
+}
+
+/// A policy without what is told elsewhere: its cutoffs, and what follows a rejection.
+fn apart(policy: &Policy) -> Policy {
+    let usual = Policy::default();
+    let on = Reactions { rejected: usual.on.rejected, ..policy.on };
+    Policy { cutoff: usual.cutoff, on, ..policy.clone() }
+}
+
+fn named(name: &str, what: &str, terminal: Terminal) -> Vec<String> {
+    let lines = wrap(what, terminal.width - 16).into_iter().enumerate();
+    lines.map(|(at, line)| format!("    {:10}  {line}", if at == 0 { name } else { "" })).collect()
+}
+
+fn indented(text: &str, terminal: Terminal, by: usize) -> Vec<String> {
+    let lines = wrap(text, terminal.width - by).into_iter();
+    lines.map(|line| format!("{:by$}{line}", "")).collect()
 }
 
 /// Time left when the step begins, where every step before it takes its share by tokens.
-fn left_at_best(plan: &Plan, ix: StepIx, end: Duration) -> Duration {
-    let shares = Shares::of(plan);
+fn left_at_best(plan: &Plan, shares: &Shares, ix: StepIx, end: Duration) -> Duration {
     let mut left: Vec<Duration> = vec![end; plan.steps.len()];
     for step in plan.step_ixs() {
         for need in &plan.step(step).needs {
@@ -204,48 +264,56 @@ fn left_at_best(plan: &Plan, ix: StepIx, end: Duration) -> Duration {
 
 fn after_cut(policy: &Policy) -> String {
     let next = match policy.on.slow {
-        OnSlow::Auto => "no token: the next path; too slow to finish: the faster model",
-        OnSlow::Next => "the next path",
-        OnSlow::Faster => "the faster model",
+        OnSlow::Auto => {
+            "without a token an attempt on the next path, with too few tokens one on the faster model"
+        }
+        OnSlow::Next => "an attempt on the next path",
+        OnSlow::Faster => "an attempt on the faster model",
         OnSlow::Fail => return "the step fails".to_owned(),
     };
     let old = match policy.hedge {
-        Hedge::Auto => "the attempt that was cut stays in the race, the first valid answer wins",
-        Hedge::Off => "the attempt that was cut is closed first (hedge: off)",
+        Hedge::Auto => "the one that was cut stays in the race, and the first valid answer wins",
+        Hedge::Off => "the one that was cut is closed first (hedge: off)",
     };
     format!("{next}; {old}")
 }
 
-fn reactions(policy: &Policy) -> String {
-    let trouble = |on| match on {
-        OnTrouble::Next => "next path",
-        OnTrouble::Fail => "fail",
-    };
-    let invalid = match policy.on.invalid {
-        OnInvalid::Repair => "one repair turn, then the stronger model",
+const fn trouble(on: OnTrouble) -> &'static str {
+    match on {
+        OnTrouble::Next => "the next path, at once",
+        OnTrouble::Fail => "the step fails",
+    }
+}
+
+const fn on_invalid(on: OnInvalid) -> &'static str {
+    match on {
+        OnInvalid::Repair => "one repair turn that says what was wrong, then the stronger model",
         OnInvalid::Stronger => "the stronger model",
-        OnInvalid::Next => "next path",
-        OnInvalid::Fail => "fail",
-    };
-    let long = match policy.on.too_long {
-        OnTooLong::Larger => "a larger window",
-        OnTooLong::Fail => "fail",
-    };
-    let refused = match policy.on.refused {
-        OnRefused::Stronger => "the stronger model once",
-        OnRefused::Next => "next path once",
-        OnRefused::Fail => "fail",
-    };
-    let rejected = match policy.on.rejected {
-        OnRejected::Fail => "fail",
-        OnRejected::Accept => "accept, degraded",
-    };
-    format!(
-        "throttled → {}; down → {}; invalid answer → {invalid}; prompt too long → {long}; \
-         refused → {refused}; rejected with no revision left → {rejected}",
-        trouble(policy.on.limited),
-        trouble(policy.on.down)
-    )
+        OnInvalid::Next => "the next path",
+        OnInvalid::Fail => "the step fails",
+    }
+}
+
+const fn on_too_long(on: OnTooLong) -> &'static str {
+    match on {
+        OnTooLong::Larger => "a path with a larger window",
+        OnTooLong::Fail => "the step fails",
+    }
+}
+
+const fn on_refused(on: OnRefused) -> &'static str {
+    match on {
+        OnRefused::Stronger => "the stronger model, once",
+        OnRefused::Next => "the next path, once",
+        OnRefused::Fail => "the step fails",
+    }
+}
+
+const fn on_rejected(on: OnRejected) -> &'static str {
+    match on {
+        OnRejected::Fail => "with no revision left the run fails",
+        OnRejected::Accept => "with no revision left it goes out, degraded and named as unverified",
+    }
 }
 
 /// Each model's paths, in order, with what is known of them.

@@ -1,6 +1,6 @@
 //! A plan as a drawn graph: its steps in layers, each below everything it waits for.
 
-use super::terminal::{Style, Terminal, clip};
+use super::terminal::{Style, Terminal, clip, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::plan::{NeedKind, Plan, StepPlan, Work};
 
@@ -68,10 +68,14 @@ pub fn lines(plan: &Plan, terminal: Terminal) -> Vec<String> {
             let shown = terminal.paint(style, format!("{:name$}", clip(&step.name, name)));
             let role = step.role.as_str();
             let before = 2 + 2 + 1 + name + 2 + 9 + 2 + work + 2;
-            let notes = clip(&notes(plan, step), terminal.width.saturating_sub(before));
+            let room = terminal.width.saturating_sub(before).max(20);
+            let mut notes = wrap(&notes(plan, step), room).into_iter();
+            let first = notes.next().unwrap_or_default();
             let line =
-                format!("  {joint} {shown}  {role:9}  {:work$}  {notes}", self::work(plan, step));
+                format!("  {joint} {shown}  {role:9}  {:work$}  {first}", self::work(plan, step));
             lines.push(line.trim_end().to_owned());
+            let beside = if at + 1 < steps.len() { "  │" } else { "" };
+            lines.extend(notes.map(|more| format!("{beside:before$}{more}")));
         }
     }
     lines
@@ -113,8 +117,7 @@ fn notes(plan: &Plan, step: &StepPlan) -> String {
         }
     }
     if let Some(each) = step.each {
-        notes
-            .push(format!("per item, {} at once, {} must succeed", each.max_parallel, each.min_ok));
+        notes.push(format!("{} items at once, {} must succeed", each.max_parallel, each.min_ok));
     }
     if step.conditional {
         notes.push("conditional".to_owned());

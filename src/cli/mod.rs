@@ -35,7 +35,6 @@ use clap::{Parser, Subcommand};
 
 use exit::Exit;
 use log::Level;
-use terminal::Terminal;
 
 /// LLM workflows as MCP tools that answer before a deadline.
 #[derive(Debug, Parser)]
@@ -134,11 +133,11 @@ fn refused(error: &clap::Error) -> Exit {
     let shown = |colour: bool| if colour { text.ansi().to_string() } else { text.to_string() };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            output::result(shown(Terminal::of_stdout().colour).trim_end());
+            output::result(shown(output::screen().colour).trim_end());
             Exit::Done
         }
         _ => {
-            output::note(shown(Terminal::of_stderr().colour).trim_end());
+            output::note(shown(output::side_screen().colour).trim_end());
             Exit::Usage
         }
     }

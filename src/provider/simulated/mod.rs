@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, sleep_until};
 
 use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 use crate::domain::provider::SimulatorSettings;
@@ -81,14 +81,14 @@ impl Simulator {
 
     async fn play(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
         let Script { text, updates } = self.simulation.plan_exchange(exchange);
-        let (mut now, mut owed) = (Duration::ZERO, Duration::ZERO);
-        let mut seen = 0;
+        // Each moment is counted from the start: waits that each end a little late would add up.
+        let start = sleep(Duration::ZERO).deadline();
+        let (mut waited, mut seen) = (Duration::ZERO, 0);
         for (at, update) in updates {
-            owed += self.pace.real(at.saturating_sub(now));
-            now = at;
-            if owed >= TIMER {
-                sleep(owed).await;
-                owed = Duration::ZERO;
+            let due = self.pace.real(at);
+            if due.saturating_sub(waited) >= TIMER {
+                sleep_until(start + due).await;
+                waited = due;
             }
             match update {
                 Update::FirstToken => sink.first_token(),
