@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::definition::builtin;
 use crate::definition::config::{self, Configuration, Origin};
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::environment::Environment;
-use crate::definition::folder::{Folder, WORKFLOWS};
+use crate::definition::folder::Folder;
 use crate::definition::lower::{Context, Lowered, lower};
 use crate::definition::shelf::{FileProblem, Shelf, UNREADABLE, read_file};
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
 use crate::workflow::Workflow;
 
+mod shelves;
 #[cfg(test)]
 mod tests;
+
+use shelves::{shelves, slashes, stem};
 
 /// Most workflow files of one folder.
 pub const WORKFLOW_LIMIT: usize = 1000;
@@ -64,11 +66,10 @@ impl Catalog {
     /// Whether `other` holds the same workflows, configuration and problems.
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
-        let same = |(a, b): ((&String, &Arc<Workflow>), (&String, &Arc<Workflow>))| {
-            a.0 == b.0 && Arc::ptr_eq(a.1, b.1)
-        };
         self.workflows.len() == other.workflows.len()
-            && self.workflows.iter().zip(&other.workflows).all(same)
+            && self.workflows.iter().all(|(name, one)| {
+                other.workflows.get(name).is_some_and(|two| Arc::ptr_eq(one, two))
+            })
             && self.diagnostics == other.diagnostics
             && self.quarantined == other.quarantined
             && self.configuration == other.configuration
@@ -104,8 +105,8 @@ pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalo
         files: Vec::new(),
     };
     let mut found: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-    for shelf in shelves(folder, &configuration) {
-        for entry in loading.entries(shelf, &mut catalog) {
+    for place in shelves(folder, &configuration) {
+        for entry in loading.entries(place, &mut catalog) {
             found.entry(entry.name.clone()).or_default().push(entry);
         }
     }
@@ -206,14 +207,14 @@ impl Loading<'_> {
     }
 
     /// The workflow files of one folder, sorted.
-    fn entries(&mut self, shelf: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
-        let shelf = Arc::new(shelf);
-        let names = match shelf.as_ref() {
+    fn entries(&mut self, from: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
+        let place = Arc::new(from);
+        let names = match place.as_ref() {
             Shelf::Builtin(files) => files.iter().map(|(name, _)| (*name).to_owned()).collect(),
             Shelf::Disk { root, .. } => match self.list(root) {
                 Ok(names) => names,
                 Err(error) => {
-                    self.vanished(root, &shelf.label(""), &error, catalog);
+                    self.vanished(root, &place.label(""), &error, catalog);
                     return Vec::new();
                 }
             },
@@ -222,7 +223,7 @@ impl Loading<'_> {
             .into_iter()
             .filter_map(|file| {
                 let name = stem(&file)?.to_owned();
-                Some(Entry { name, file, shelf: Arc::clone(&shelf) })
+                Some(Entry { name, file, shelf: Arc::clone(&place) })
             })
             .collect();
         entries.sort_by(|a, b| a.file.cmp(&b.file));
@@ -233,7 +234,7 @@ impl Loading<'_> {
             );
             self.diagnostics.push(Diagnostic::of_file(
                 TOO_MANY_FILES,
-                shelf.label("").trim_end_matches('/'),
+                place.label("").trim_end_matches('/'),
                 message,
             ));
             entries.truncate(WORKFLOW_LIMIT);
@@ -353,50 +354,8 @@ fn read(entry: &Entry, label: &str) -> Result<Source, FileProblem> {
     }
 }
 
-fn shelves(folder: &Folder, configuration: &Configuration) -> Vec<Shelf> {
-    let Some(base) = folder.path() else { return vec![Shelf::Builtin(builtin::FILES)] };
-    let file = match &configuration.origin {
-        Origin::File(file) => file.parent().filter(|p| !p.as_os_str().is_empty()),
-        Origin::Found(_) | Origin::Simulated => None,
-    };
-    let root = file.unwrap_or(base);
-    let usual = configuration.workflows == [PathBuf::from(WORKFLOWS)];
-    if usual && !base.join(WORKFLOWS).is_dir() && holds_workflows(base) {
-        // A folder of nothing but workflows is served as it is.
-        return vec![Shelf::Disk { root: base.to_owned(), label: String::new() }];
-    }
-    let root = if usual { base } else { root };
-    let named = configuration.workflows.iter().map(|named| {
-        let path = if named == Path::new(".") { root.to_owned() } else { root.join(named) };
-        let path: PathBuf = path.components().collect();
-        let label = named.strip_prefix(".").unwrap_or(named);
-        Shelf::Disk { root: path, label: slashes(label).trim_end_matches('/').to_owned() }
-    });
-    named.collect()
-}
-
-fn holds_workflows(folder: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let mut names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    names.any(|name| stem(&name).is_some())
-}
-
-/// A workflow's name; `None` where the file is none.
-fn stem(file: &str) -> Option<&str> {
-    let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"))?;
-    let workflow = !stem.is_empty()
-        && !stem.starts_with('.')
-        && !stem.ends_with(".cases")
-        && stem != "punctual";
-    workflow.then_some(stem)
-}
-
-fn slashes(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
-}
-
 fn diagnostic(problem: &FileProblem, label: &str) -> Diagnostic {
-    let mut found = match &problem.broken {
+    let mut found = match problem.broken.as_deref() {
         Some((source, at)) => Diagnostic::at(
             Severity::Error,
             problem.code,

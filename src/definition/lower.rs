@@ -78,7 +78,7 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
     let Some(page) = Page::parse(source, &mut diagnostics) else {
         return Lowered { workflow: None, diagnostics, files: Vec::new() };
     };
-    let mut reader = Reader { page: &page, found: &mut diagnostics };
+    let mut reader = Reader::new(&page, &mut diagnostics);
     let raw = RawWorkflow::read(&mut reader);
     let mut lowering =
         Lowering { context, reader, shapes: Shapes::default(), version, files: Vec::new() };
@@ -158,7 +158,7 @@ impl Lowering<'_> {
                     calls: budget.calls.map(|b| b.value),
                 },
                 steps: step::plans(&drafts, order, &models),
-                models: models.models,
+                models: models.logical,
                 paths: models.paths,
                 providers: models.providers,
             })

@@ -3,15 +3,18 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::keys::Place;
 use crate::definition::source::Source;
-use crate::definition::yaml::{self, Key, Kind, Node, Scalar, Style};
+use crate::definition::yaml::{self, Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::money::Usd;
 use crate::domain::time::{Share, parse_duration, show};
+
+mod meaning;
+
+use meaning::Meaning;
+pub use meaning::{is_null, shown, to_json};
 
 /// A key that may stand nowhere.
 pub const UNKNOWN_KEY: Code = Code("P0104");
@@ -50,17 +53,10 @@ pub struct Page {
 pub struct Reader<'a> {
     /// The file.
     pub page: &'a Page,
-    /// What was found.
+    /// What was found, at most [`yaml::PROBLEM_LIMIT`] and a few.
     pub found: &'a mut Vec<Diagnostic>,
-}
-
-/// What a plain scalar means under YAML's core schema.
-#[derive(Clone, Debug, PartialEq)]
-enum Meaning {
-    Null,
-    Boolean(bool),
-    Number(serde_json::Number),
-    Text,
+    /// Stands in for what is beyond the limit.
+    spare: Diagnostic,
 }
 
 impl Page {
@@ -91,7 +87,19 @@ impl Page {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Reads `page`.
+    pub fn new(page: &'a Page, found: &'a mut Vec<Diagnostic>) -> Self {
+        let spare = Diagnostic::of_file(UNKNOWN_KEY, page.source.label.clone(), "");
+        Self { page, found, spare }
+    }
+
+    /// Whether nothing more is reported.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= yaml::PROBLEM_LIMIT
+    }
+
     /// Reports an error.
     pub fn error(
         &mut self,
@@ -119,6 +127,9 @@ impl Reader<'_> {
         range: &Range<usize>,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
+        if self.is_full() {
+            return &mut self.spare;
+        }
         self.found.push(self.page.problem(severity, code, range, message));
         let last = self.found.len() - 1;
         &mut self.found[last]
@@ -151,6 +162,9 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, key: &Key, place: &Place) {
+        if self.is_full() {
+            return;
+        }
         let name = key.name.as_str();
         let elsewhere = place.elsewhere(name);
         let slip = place.keys.iter().any(|key| strsim::levenshtein(key, name) == 1);
@@ -237,19 +251,17 @@ impl Reader<'_> {
             self.wrong_type(node, &format!("{what} must be a whole number"));
             return None;
         };
-        match number.as_u64().filter(|n| bounds.contains(n)) {
-            Some(value) => Some(Spanned { value, span: node.span.clone() }),
-            None => {
-                let bound = if max >= 1_000_000_000 {
-                    format!("at least {min}")
-                } else {
-                    format!("from {min} to {max}")
-                };
-                let message = format!("{what} must be a whole number {bound}, and is {number}");
-                self.error(WRONG_VALUE, &node.span, message);
-                None
-            }
+        if let Some(value) = number.as_u64().filter(|n| bounds.contains(n)) {
+            return Some(Spanned { value, span: node.span.clone() });
         }
+        let bound = if max >= 1_000_000_000 {
+            format!("at least {min}")
+        } else {
+            format!("from {min} to {max}")
+        };
+        let message = format!("{what} must be a whole number {bound}, and is {number}");
+        self.error(WRONG_VALUE, &node.span, message);
+        None
     }
 
     /// The same, for small numbers.
@@ -382,77 +394,4 @@ impl Reader<'_> {
         };
         self.error(WRONG_TYPE, &node.span, format!("{message}, and {is}"))
     }
-}
-
-/// A scalar's text, cut to what fits a message.
-#[must_use]
-pub fn shown(node: &Node) -> String {
-    match &node.kind {
-        Kind::Scalar(scalar) => scalar.text.chars().take(40).collect(),
-        Kind::List(_) => "[…]".to_owned(),
-        Kind::Map(_) => "{…}".to_owned(),
-    }
-}
-
-/// Whether nothing was written, or an explicit null.
-#[must_use]
-pub fn is_null(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Scalar(scalar) if scalar.meaning() == Meaning::Null)
-}
-
-/// The value as JSON, by YAML's core schema.
-#[must_use]
-pub fn to_json(node: &Node) -> Value {
-    match &node.kind {
-        Kind::Scalar(scalar) => match scalar.meaning() {
-            Meaning::Null => Value::Null,
-            Meaning::Boolean(value) => Value::Bool(value),
-            Meaning::Number(number) => Value::Number(number),
-            Meaning::Text => Value::String(scalar.text.clone()),
-        },
-        Kind::List(items) => Value::Array(items.iter().map(to_json).collect()),
-        Kind::Map(entries) => {
-            Value::Object(entries.iter().map(|(k, v)| (k.name.clone(), to_json(v))).collect())
-        }
-    }
-}
-
-impl Scalar {
-    fn meaning(&self) -> Meaning {
-        if self.style != Style::Plain {
-            return Meaning::Text;
-        }
-        match self.text.as_str() {
-            "" | "~" | "null" | "Null" | "NULL" => Meaning::Null,
-            "true" | "True" | "TRUE" => Meaning::Boolean(true),
-            "false" | "False" | "FALSE" => Meaning::Boolean(false),
-            text => number(text).map_or(Meaning::Text, Meaning::Number),
-        }
-    }
-}
-
-/// A number of YAML's core schema that JSON can hold.
-fn number(text: &str) -> Option<serde_json::Number> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        || !unsigned.contains(|c: char| c.is_ascii_digit())
-    {
-        return None;
-    }
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok().map(Into::into);
-    }
-    if let Some(octal) = text.strip_prefix("0o") {
-        return u64::from_str_radix(octal, 8).ok().map(Into::into);
-    }
-    if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
-        return None;
-    }
-    if let Ok(whole) = text.parse::<i64>() {
-        return Some(whole.into());
-    }
-    if let Ok(whole) = text.parse::<u64>() {
-        return Some(whole.into());
-    }
-    text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)
 }

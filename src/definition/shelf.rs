@@ -41,7 +41,7 @@ pub struct FileProblem {
     /// What to do.
     pub help: String,
     /// The bytes up to the first that is not UTF-8, the rest replaced; and where that is.
-    pub broken: Option<(Source, usize)>,
+    pub broken: Option<Box<(Source, usize)>>,
 }
 
 impl FileProblem {
@@ -175,7 +175,7 @@ pub fn text(bytes: Vec<u8>, label: String, name: &str) -> Result<Source, FilePro
                 format!("'{name}' is not UTF-8: byte 0x{byte:02x}"),
                 "save the file as UTF-8",
             );
-            problem.broken = Some((source, at));
+            problem.broken = Some(Box::new((source, at)));
             Err(problem)
         }
     }

@@ -121,9 +121,7 @@ impl Looking {
     /// Waits until nothing more is reported.
     async fn quiet(&mut self) {
         let more = async {
-            while let Ok(Some(())) =
-                tokio::time::timeout(DEBOUNCE, self.signals.recv()).await
-            {}
+            while let Ok(Some(())) = tokio::time::timeout(DEBOUNCE, self.signals.recv()).await {}
         };
         let _ = tokio::time::timeout(DEBOUNCE_LIMIT, more).await;
     }
@@ -189,7 +187,8 @@ fn folders(files: &[PathBuf]) -> BTreeSet<PathBuf> {
             folders.insert(file.clone());
         }
         let parent = file.ancestors().skip(1).find(|folder| folder.is_dir());
-        folders.extend(parent.map(|p| if p == Path::new("") { Path::new(".") } else { p }.to_owned()));
+        folders
+            .extend(parent.map(|p| if p == Path::new("") { Path::new(".") } else { p }.to_owned()));
         if let Ok(target) = file.canonicalize() {
             folders.extend(target.parent().map(Path::to_owned));
         }

@@ -68,7 +68,8 @@ impl Machine {
         let cutoff = plan.cutoff_at.filter(|_| open && !step.past_cutoff);
         let cutoff = cutoff.map(|share| Timestamp::after_start(share.of(self.deadline)));
         let running = step.phase == Phase::Running;
-        let nexts = step.items.iter().filter(|_| running).filter_map(|item| item.next.as_ref());
+        let active = step.active.iter().filter(|_| running);
+        let nexts = active.filter_map(|item| step.items[item.at()].next.as_ref());
         let launch = nexts.filter(|next| !next.held).map(|next| next.choice.at).min();
         [cutoff, launch].into_iter().flatten().min()
     }
@@ -151,7 +152,7 @@ impl Machine {
             | Status::Cancelled => FailureClass::CheckFailed,
         };
         let (name, status) = (&self.plan.step(need).name, status.as_str());
-        let text = format!("it needs the output of step '{name}', which is {status}");
+        let text = format!("it needs the output of step '{name}', and there is none ({status})");
         Failure::of_attempt(class, "no output", text)
     }
 

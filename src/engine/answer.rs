@@ -72,7 +72,7 @@ impl Machine {
         let (step, item) = self.place(attempt);
         let path = self.attempts[attempt.at()].spec.path;
         let state = &mut self.steps[step.at()];
-        state.active = state.active.saturating_sub(1);
+        state.active.retain(|active| *active != item);
         state.good += 1;
         state.pass = pass;
         let item_state = state.item(item);
@@ -156,7 +156,7 @@ impl Machine {
     ) {
         debug_assert_eq!(self.steps[step.at()].phase, Phase::Running);
         let state = &mut self.steps[step.at()];
-        state.active = state.active.saturating_sub(1);
+        state.active.retain(|active| *active != item);
         state.bad += 1;
         let item_state = state.item(item);
         item_state.phase = ItemPhase::Bad;

@@ -77,7 +77,21 @@ impl Machine {
                 }
             })
             .collect();
-        if waits.is_empty() { String::new() } else { format!(": {}", waits.join(", ")) }
+        if waits.is_empty() { self.held_text(step) } else { format!(": {}", waits.join(", ")) }
+    }
+
+    /// What a step without an attempt in flight was waiting for: a launch that is due is held back by nothing
+    /// but the budget then.
+    fn held_text(&self, step: StepIx) -> String {
+        let state = &self.steps[step.at()];
+        let nexts = state.active.iter().filter_map(|item| state.items[item.at()].next.as_ref());
+        nexts
+            .filter(|next| next.held)
+            .map(|next| &self.plan.path(next.choice.path).label)
+            .next()
+            .map_or_else(String::new, |label| {
+                format!("; another attempt, on {label}, waited for the budget")
+            })
     }
 
     /// The outcome of a run whose steps have all ended.

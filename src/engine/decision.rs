@@ -80,6 +80,8 @@ impl Kind {
 pub enum Reason {
     /// Everything the step needs is there.
     Ready,
+    /// The step has done all it does, and no validator is to judge it.
+    Complete,
     /// The condition is false.
     ConditionFalse,
     /// The step it would judge has no answer.
@@ -150,8 +152,9 @@ impl fmt::Display for Words<'_> {
         let label = |path: &PathIx| self.plan.path(*path).label.as_str();
         match &self.decision.reason {
             Reason::Ready => f.write_str("everything it needs is there"),
+            Reason::Complete => f.write_str("its output is complete"),
             Reason::ConditionFalse => f.write_str("its condition is false"),
-            Reason::NothingToJudge => f.write_str("the step it judges has no answer"),
+            Reason::NothingToJudge => f.write_str("there is nothing for it to judge"),
             Reason::First { path, prompt_tokens } => {
                 write!(f, "first attempt on {}, about {prompt_tokens} prompt tokens", label(path))
             }

@@ -49,16 +49,17 @@ impl Machine {
 
     fn next_pending(&mut self, step: StepIx, most: u32) -> Option<ItemIx> {
         let state = &mut self.steps[step.at()];
-        if state.phase != Phase::Running || state.active >= most {
+        if state.phase != Phase::Running || state.active.len() >= most as usize {
             return None;
         }
         let pending = |item: &super::state::ItemState| item.phase == ItemPhase::Pending;
         let offset = state.items.get(state.next_pending..)?.iter().position(pending)?;
-        let item = state.next_pending + offset;
-        state.next_pending = item + 1;
-        state.active += 1;
-        state.items[item].phase = ItemPhase::Active;
-        u32::try_from(item).ok().map(ItemIx)
+        let at = state.next_pending + offset;
+        let item = ItemIx(u32::try_from(at).ok()?);
+        state.next_pending = at + 1;
+        state.active.push(item);
+        state.items[at].phase = ItemPhase::Active;
+        Some(item)
     }
 
     fn first_attempt(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
@@ -90,9 +91,8 @@ impl Machine {
             if self.steps[step.at()].phase != Phase::Running {
                 continue;
             }
-            for ix in 0..self.steps[step.at()].items.len() {
-                let Ok(ix) = u32::try_from(ix) else { break };
-                moved |= self.launch_next(step, ItemIx(ix), now);
+            for item in self.steps[step.at()].active.clone() {
+                moved |= self.launch_next(step, item, now);
                 if self.outcome.is_some() || self.steps[step.at()].phase != Phase::Running {
                     return true;
                 }
@@ -202,9 +202,8 @@ impl Machine {
         let limits = cutoff::decide(policy.cutoff, share);
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
-        let numbered = self.attempts.iter().filter(|a| a.spec.step == step && a.spec.item == item);
-        let n = u32::try_from(numbered.count()).unwrap_or(u32::MAX).saturating_add(1);
         let state = self.steps[step.at()].item(item);
+        let n = u32::try_from(state.earlier + state.attempts.len() + 1).unwrap_or(u32::MAX);
         state.next = None;
         let prompt_tokens = state.prompt_tokens.saturating_add(next.extra_tokens());
         let after = next.after.map(|(attempt, _)| (attempt, choice.told));

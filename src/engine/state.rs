@@ -43,7 +43,8 @@ pub(super) struct StepState {
     pub(super) rejected: Option<AttemptId>,
     /// Items whose phase is `Pending`: the first of them, so that launching need not search.
     pub(super) next_pending: usize,
-    pub(super) active: u32,
+    /// Items whose phase is `Active`, in input order: only these have launches to look at.
+    pub(super) active: Vec<ItemIx>,
     pub(super) good: u32,
     pub(super) bad: u32,
     /// Whether its `cutoff_at` has passed.
@@ -62,6 +63,8 @@ pub(super) struct ItemState {
     pub(super) ended: Option<Timestamp>,
     /// Of this round.
     pub(super) attempts: Vec<AttemptId>,
+    /// How many attempts there were in the rounds before.
+    pub(super) earlier: usize,
     /// What is launched next, and when.
     pub(super) next: Option<Next>,
     pub(super) swaps: u32,
@@ -203,7 +206,7 @@ impl StepState {
             ended: None,
             rejected: None,
             next_pending: 0,
-            active: 0,
+            active: Vec::new(),
             good: 0,
             bad: 0,
             past_cutoff: false,
@@ -236,8 +239,13 @@ impl StepState {
 
     /// Forgets the items of the round before and takes those of this one.
     pub(super) fn reset(&mut self, prompts: Vec<u64>) {
+        let before = std::mem::take(&mut self.items);
         self.items = prompts.into_iter().map(ItemState::new).collect();
-        (self.next_pending, self.active, self.good, self.bad) = (0, 0, 0, 0);
+        for (item, before) in self.items.iter_mut().zip(before) {
+            item.earlier = before.earlier + before.attempts.len();
+        }
+        self.active.clear();
+        (self.next_pending, self.good, self.bad) = (0, 0, 0);
     }
 }
 
@@ -260,6 +268,7 @@ impl ItemState {
             started: None,
             ended: None,
             attempts: Vec::new(),
+            earlier: 0,
             next: None,
             swaps: 0,
             repaired: false,

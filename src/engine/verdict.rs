@@ -68,7 +68,7 @@ impl Machine {
     pub(super) fn answered(&mut self, step: StepIx, now: Timestamp) {
         let judge = self.plan.step(step).judged_by;
         match judge.map(|judge| self.steps[judge.at()].phase) {
-            None => self.close(step, Status::Ok, Reason::Ready, now),
+            None => self.close(step, Status::Ok, Reason::Complete, now),
             Some(Phase::Ended(status)) => self.accept_unjudged(step, status, now),
             Some(Phase::Waiting | Phase::Preparing | Phase::Running | Phase::Answered) => {
                 self.steps[step.at()].phase = Phase::Answered;
@@ -79,7 +79,7 @@ impl Machine {
     /// The step's validator will not speak.
     fn accept_unjudged(&mut self, step: StepIx, judge: Status, now: Timestamp) {
         if judge == Status::Skipped {
-            self.close(step, Status::Ok, Reason::Ready, now);
+            self.close(step, Status::Ok, Reason::Complete, now);
         } else {
             self.steps[step.at()].unverified = true;
             self.close(step, Status::Ok, Reason::Unverified { why: judge }, now);
@@ -119,8 +119,9 @@ impl Machine {
             return;
         }
         match (status, self.steps[judge.at()].pass) {
-            (Status::Ok, Some(false)) => self.rejected(judge, judged, now),
-            (Status::Ok, _) => self.close(judged, Status::Ok, Reason::Passed, now),
+            (Status::Ok, Some(true)) => self.close(judged, Status::Ok, Reason::Passed, now),
+            // A validator that says neither yes nor no has not passed anything.
+            (Status::Ok, Some(false) | None) => self.rejected(judge, judged, now),
             (other, _) => self.accept_unjudged(judged, other, now),
         }
     }
@@ -201,9 +202,10 @@ impl Machine {
         (state.items[0].started, state.items[0].ended) = (Some(launched), Some(now));
         self.out.push(Action::Accept { attempt });
         self.close(step, Status::Ok, Reason::RejectedAccepted, now);
+        // What the validator said of this version stands, for whoever wants to read it.
         let judge = self.plan.step(step).judged_by;
         if let Some(judge) = judge.filter(|j| !self.steps[j.at()].status().ended()) {
-            self.close(judge, Status::Skipped, Reason::NothingToJudge, now);
+            self.close(judge, Status::Ok, Reason::RejectedAccepted, now);
         }
         true
     }

@@ -63,7 +63,10 @@ pub fn union(a: &Shape, b: &Shape) -> Option<Shape> {
 /// Whether a value of one shape can equal one of the other.
 pub fn comparable(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
-        (Shape::Any, _) | (_, Shape::Any) => true,
+        (Shape::Any, _)
+        | (_, Shape::Any)
+        | (Shape::Object(_), Shape::Object(_))
+        | (Shape::Boolean, Shape::Boolean) => true,
         (Shape::Nullable(inner), other) | (other, Shape::Nullable(inner)) => {
             comparable(inner, &strip(other.clone()).0)
         }
@@ -71,7 +74,6 @@ pub fn comparable(a: &Shape, b: &Shape) -> bool {
         (Shape::List(a_item, _), Shape::List(b_item, _)) => {
             is_empty_list(a) || is_empty_list(b) || comparable(a_item, b_item)
         }
-        (Shape::Object(_), Shape::Object(_)) | (Shape::Boolean, Shape::Boolean) => true,
         _ => is_number(a) && is_number(b) || is_text(a) && is_text(b),
     }
 }

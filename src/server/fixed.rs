@@ -23,6 +23,9 @@ use crate::trace::report::RunReport;
 pub(super) const FIXED_TOOLS: [&str; 4] =
     ["list_workflows", "run_workflow", "get_run", "cancel_run"];
 
+/// A request to `get_run` whose `_meta` holds `true` under this gets the whole run report under it: for
+/// programs that draw a run; models do not see `_meta`.
+pub(super) const REPORT_META: &str = "punctual/report";
 /// Longest wait of `get_run`: clients hang up after 60 s.
 const WAIT_MAX: Duration = Duration::from_secs(50);
 /// Wait of `get_run` where the caller names none.
@@ -269,7 +272,13 @@ async fn get_run<H: Runs>(
         () = server.closing.cancelled() => run.report(),
         never = progress::tell(&run, context.meta.get_progress_token(), &context.peer) => match never {},
     };
-    of_run(&report, &run.progress().borrow().phase)
+    let mut result = of_run(&report, &run.progress().borrow().phase);
+    if context.meta.get(REPORT_META) == Some(&Value::Bool(true)) {
+        let mut meta = call::meta(&report);
+        meta.insert(REPORT_META.to_owned(), json!(report));
+        result = result.with_meta(Some(meta));
+    }
+    result
 }
 
 async fn cancel_run<H: Runs>(server: &Server<H>, mut arguments: Arguments) -> CallToolResult {

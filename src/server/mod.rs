@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 mod argument;
 mod call;
+pub mod client;
 mod fixed;
 mod notify;
 mod progress;

@@ -14,7 +14,7 @@ use rmcp::service::{
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -65,7 +65,7 @@ struct Bench {
     client: Client,
     told: mpsc::Receiver<Told>,
     stop: CancellationToken,
-    serving: JoinHandle<Result<ServeEnd, ServeError>>,
+    serving: JoinSet<Result<ServeEnd, ServeError>>,
 }
 
 fn catalog(names: &[&str], generation: u64) -> Arc<Catalog> {
@@ -85,8 +85,8 @@ async fn bench_of(options: ServerOptions, lifecycle: Option<ClientLifecycleMode>
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(ours);
     let stop = CancellationToken::new();
-    #[expect(clippy::disallowed_methods, reason = "the bench owns the task and awaits it")]
-    let serving = tokio::spawn(serve_on(host.clone(), served, options, read, write, stop.clone()));
+    let mut serving = JoinSet::new();
+    serving.spawn(serve_on(host.clone(), served, options, read, write, stop.clone()));
     let (tell, told) = mpsc::channel(1024);
     let client = match lifecycle {
         None => serve_client(Listener(tell), theirs).await.unwrap(),

@@ -60,7 +60,7 @@ const FILTERS: [Entry; 30] = [
     entry("length", Sized, 0, &[], &[]),
     entry("list", Listable, 0, &[], &[]),
     entry("lower", Text, 0, &[], &[]),
-    entry("map", List, 0, &[], &["attribute"]),
+    entry("map", List, 0, &[Anything], &["attribute"]),
     entry("max", List, 0, &[], &[]),
     entry("min", List, 0, &[], &[]),
     entry("rejectattr", List, 1, &[Text, Text, Anything], &[]),

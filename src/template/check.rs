@@ -15,6 +15,7 @@ use crate::expression::unify::{describe, empty_list, empty_value, strip, union};
 use crate::expression::{Mention, code};
 
 use super::builtin::{self, Takes};
+use super::guard::{either, facts};
 use super::{clamp, filter};
 
 /// What an expression holds.
@@ -90,7 +91,6 @@ impl<'a> Checker<'a> {
     pub fn range_of(&self, expr: &Expr<'_>) -> Range<usize> {
         let own = self.range(expr.span());
         let start = match expr {
-            Expr::Var(_) | Expr::Const(_) => own.start,
             Expr::GetAttr(e) => self.range_of(&e.expr).start,
             Expr::GetItem(e) => self.range_of(&e.expr).start,
             Expr::Slice(e) => self.range_of(&e.expr).start,
@@ -100,7 +100,12 @@ impl<'a> Checker<'a> {
             Expr::IfExpr(e) => self.range_of(&e.true_expr).start,
             Expr::Test(e) => self.range_of(&e.expr).start,
             Expr::Filter(e) => e.expr.as_ref().map_or(own.start, |e| self.range_of(e).start),
-            Expr::UnaryOp(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => own.start,
+            Expr::Var(_)
+            | Expr::Const(_)
+            | Expr::UnaryOp(_)
+            | Expr::List(_)
+            | Expr::Tuple(_)
+            | Expr::Map(_) => own.start,
         };
         start.min(own.end)..own.end
     }
@@ -347,60 +352,5 @@ impl<'a> Checker<'a> {
             return Seen::any();
         }
         Seen::of(Shape::object(fields.iter().map(|(k, s)| (k.as_str(), s.clone()))))
-    }
-}
-
-/// What holds one value or the other.
-pub fn either(a: Seen, b: Seen) -> Seen {
-    let shape = union(&a.shape, &b.shape).unwrap_or(Shape::Any);
-    Seen { shape, missing: a.missing.or(b.missing) }
-}
-
-/// What the truth (or falsehood) of a condition proves present.
-pub fn facts(expr: &Expr<'_>, truth: bool, proofs: &mut Vec<Proof>) {
-    match expr {
-        Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) if truth => {
-            proofs.extend(proof(expr));
-        }
-        Expr::UnaryOp(e) if matches!(e.op, UnaryOpKind::Not) => facts(&e.expr, !truth, proofs),
-        Expr::BinOp(e) => match e.op {
-            ast::BinOpKind::ScAnd if truth => {
-                facts(&e.left, true, proofs);
-                facts(&e.right, true, proofs);
-            }
-            ast::BinOpKind::ScOr if !truth => {
-                facts(&e.left, false, proofs);
-                facts(&e.right, false, proofs);
-            }
-            _ => {}
-        },
-        Expr::Test(e) => match (e.name, truth) {
-            ("defined", true) | ("undefined" | "none", false) => proofs.extend(proof(&e.expr)),
-            _ => {}
-        },
-        _ => {}
-    }
-}
-
-/// A reference as the words of a proof.
-fn proof(expr: &Expr<'_>) -> Option<Proof> {
-    match expr {
-        Expr::Var(e) => Some(vec![e.id.to_owned()]),
-        Expr::GetAttr(e) => {
-            let mut path = proof(&e.expr)?;
-            path.push(e.name.to_owned());
-            Some(path)
-        }
-        Expr::GetItem(e) => {
-            let mut path = proof(&e.expr)?;
-            let Expr::Const(key) = &e.subscript_expr else { return None };
-            match (key.value.as_str(), key.value.as_usize()) {
-                (Some(name), _) => path.push(name.to_owned()),
-                (None, Some(index)) => path.push(index.to_string()),
-                (None, None) => return None,
-            }
-            Some(path)
-        }
-        _ => None,
     }
 }

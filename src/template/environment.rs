@@ -123,6 +123,7 @@ fn text(value: &Value) -> Result<&str, Error> {
 }
 
 /// JSON as it is: the engine's own filter escapes for HTML. `indent` is a number of spaces.
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments over so")]
 fn to_json(value: &Value, indent: Option<usize>, kwargs: Kwargs) -> Result<String, Error> {
     let indent = match indent {
         Some(indent) => Some(indent),
@@ -192,6 +193,7 @@ fn batch(value: &Value, size: usize) -> Result<Vec<Vec<Value>>, Error> {
     Ok(items.chunks(size.max(1)).map(<[Value]>::to_vec).collect())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments over so")]
 fn default(value: &Value, fallback: Rest<Value>) -> Value {
     if is_missing(value) {
         return fallback.first().cloned().unwrap_or_else(|| Value::from(""));
@@ -207,6 +209,7 @@ fn length(value: &Value) -> Result<usize, Error> {
 }
 
 /// The items' fields of one name; the engine's own filter would call other filters as well.
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments over so")]
 fn map(value: &Value, kwargs: Kwargs) -> Result<Vec<Value>, Error> {
     let attribute: &str = kwargs.get("attribute")?;
     kwargs.assert_all_used()?;

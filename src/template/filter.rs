@@ -204,18 +204,13 @@ impl Checker<'_> {
     }
 
     fn mapped(&mut self, filter: &Filter<'_>, shape: &Shape, range: Bytes<usize>) -> Seen {
-        match filter.args.as_slice() {
-            [CallArg::Kwarg("attribute", _)] => {
-                let field = self.attribute(filter, 0, shape, range);
-                Seen::of(Shape::list(field))
-            }
-            _ => {
-                let message = "'map' takes the name of a field".to_owned();
-                let help = "write `list | map(attribute=\"name\")`".to_owned();
-                self.add(code::ARGUMENT, range, message, Some(help));
-                Seen::any()
-            }
+        if let [CallArg::Kwarg("attribute", _)] = filter.args.as_slice() {
+            return Seen::of(Shape::list(self.attribute(filter, 0, shape, range)));
         }
+        let message = "'map' takes the name of a field".to_owned();
+        let help = "write `list | map(attribute=\"name\")`".to_owned();
+        self.add(code::ARGUMENT, range, message, Some(help));
+        Seen::any()
     }
 
     /// The field of a list's items that a filter names.

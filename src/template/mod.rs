@@ -22,6 +22,7 @@ mod check;
 mod data;
 mod environment;
 mod filter;
+mod guard;
 mod operator;
 mod reference;
 mod statement;

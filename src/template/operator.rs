@@ -6,7 +6,8 @@ use crate::domain::shape::{Range, Shape};
 use crate::expression::code;
 use crate::expression::unify::{comparable, describe, incomparable, is_number, is_text, union};
 
-use super::check::{Checker, Seen, either, facts};
+use super::check::{Checker, Seen};
+use super::guard::{either, facts};
 
 impl Checker<'_> {
     /// What a value of two operands holds.

@@ -6,7 +6,8 @@ use crate::domain::shape::{Object, Range, Shape};
 use crate::expression::code;
 use crate::expression::unify::{describe, union};
 
-use super::check::{Checker, Seen, either, facts};
+use super::check::{Checker, Seen};
+use super::guard::{either, facts};
 
 impl Checker<'_> {
     /// Checks a list of statements.

@@ -1,6 +1,6 @@
 //! Facts about well-known models, which a configuration overrides.
 //!
-//! Source: `model_prices_and_context_window_backup.json` of LiteLLM 1.110.2 (MIT), read on 2026-11-30.
+//! Source: `model_prices_and_context_window_backup.json` of `litellm` 1.110.2 (MIT), read on 2026-11-30.
 //! Prices are US dollars per million tokens. Trust is our prior, not a measurement.
 
 use crate::domain::money::{Price, Usd};

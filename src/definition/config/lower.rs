@@ -44,9 +44,9 @@ pub fn load(
         hide_secrets(&mut found);
         return (None, found);
     };
-    let mut reader = Reader { page: &page, found: &mut found };
+    let mut reader = Reader::new(&page, &mut found);
     let raw = RawConfiguration::read(&mut reader);
-    let configuration = Lowering { reader, environment, file }.run(raw);
+    let configuration = Lowering { reader, environment, file }.run(&raw);
     hide_secrets(&mut found);
     (Some(configuration), found)
 }
@@ -82,7 +82,7 @@ struct Known {
 }
 
 impl Lowering<'_> {
-    fn run(mut self, raw: RawConfiguration) -> Configuration {
+    fn run(mut self, raw: &RawConfiguration) -> Configuration {
         let mut configuration = Configuration::empty(Origin::File(self.file.to_owned()));
         if !raw.workflows.is_empty() {
             configuration.workflows.clone_from(&raw.workflows);
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         for model in &raw.models {
             self.model(model, &raw.models, &known, &mut configuration);
         }
-        self.check_links(&raw, &configuration);
+        self.check_links(raw, &configuration);
         configuration
     }
 

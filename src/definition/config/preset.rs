@@ -7,7 +7,7 @@ use crate::domain::provider::{Capacity, ChatQuirks, Dialect, OnCancel, Simulator
 /// The wire format of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// OpenAI's chat format.
+    /// The chat completions format.
     Chat,
     /// Anthropic's messages.
     Anthropic,

@@ -35,7 +35,9 @@ impl Lowering<'_> {
                 format!("'{step}' reads its verdict as `feedback`, not by its validator's name")
             }
             Some((step, judge, _)) => {
-                format!("who uses '{step}' waits for the verdict of '{judge}', which must not wait for them")
+                format!(
+                    "who uses '{step}' waits for the verdict of '{judge}', which must not wait for them"
+                )
             }
             None => "each waits for the next: remove one of the references".to_owned(),
         };
@@ -69,8 +71,8 @@ fn find_cycle(edges: &[Vec<usize>], placed: &[bool]) -> Vec<usize> {
         let Some(next) = edges[last].iter().find(|on| !placed[**on]) else { return path };
         if let Some(at) = path.iter().position(|step| step == next) {
             let mut cycle = path.split_off(at);
-            let least = cycle.iter().enumerate().min_by_key(|(_, step)| **step);
-            let turn = least.map_or(0, |(at, _)| at);
+            let lowest = cycle.iter().enumerate().min_by_key(|(_, step)| **step);
+            let turn = lowest.map_or(0, |(at, _)| at);
             cycle.rotate_left(turn);
             return cycle;
         }

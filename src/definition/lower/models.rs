@@ -19,7 +19,7 @@ pub const NO_MODELS: Code = Code("P0508");
 #[derive(Debug, Default)]
 pub struct Models {
     /// The logical models.
-    pub models: Vec<ModelPlan>,
+    pub logical: Vec<ModelPlan>,
     /// Their paths, each once.
     pub paths: Vec<PathPlan>,
     /// The providers of those paths.
@@ -64,10 +64,10 @@ impl Models {
 
     /// Adds a model and those it links to; a model stands once.
     fn add(&mut self, model: &LogicalModel, configuration: &Configuration) -> ModelIx {
-        if let Some(at) = self.models.iter().position(|m| m.name == model.name) {
+        if let Some(at) = self.logical.iter().position(|m| m.name == model.name) {
             return ModelIx(index(at));
         }
-        let at = index(self.models.len());
+        let at = index(self.logical.len());
         let paths = model.paths.iter().filter_map(|path| {
             let provider = self.provider(configuration.provider(&path.provider)?);
             let label = format!("{}/{}", path.provider, path.profile.id);
@@ -75,7 +75,7 @@ impl Models {
             Some(PathIx(index(position_or_push(&mut self.paths, plan))))
         });
         let paths = paths.collect();
-        self.models.push(ModelPlan {
+        self.logical.push(ModelPlan {
             name: model.name.clone(),
             paths,
             faster: None,
@@ -89,7 +89,7 @@ impl Models {
         let (faster, stronger) = (linked(&model.faster), linked(&model.stronger));
         let faster = faster.map(|linked| self.add(linked, configuration));
         let stronger = stronger.map(|linked| self.add(linked, configuration));
-        let entry = &mut self.models[usize::from(at)];
+        let entry = &mut self.logical[usize::from(at)];
         entry.faster = faster;
         entry.stronger = stronger;
         ModelIx(at)

@@ -38,8 +38,7 @@ impl Lowering<'_> {
         fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
         world: &World,
     ) -> (Output, Typed) {
-        let scope = world.scope();
-        let mut output = Vec::new();
+        let mut parsed = Vec::new();
         let mut object = Object::default();
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
         {
@@ -57,10 +56,16 @@ impl Lowering<'_> {
                     );
                 continue;
             }
-            let Some(parsed) = self.expression(text, &owner) else { continue };
-            let (shape, _) = self.check_expression(&parsed, &scope, &owner);
-            object.fields.push(field(&key.name, shape));
-            output.push((key.name.clone(), parsed.body));
+            let text = self.expression(text, &owner);
+            parsed.extend(text.map(|text| (key.name.clone(), owner, text)));
+        }
+        let mentions = parsed.iter().flat_map(|(_, _, text)| text.body.mentions());
+        let scope = world.scope(&mentions.map(|mention| mention.name).collect());
+        let mut output = Vec::new();
+        for (name, owner, text) in parsed {
+            let (shape, _) = self.check_expression(&text, &scope, &owner);
+            object.fields.push(field(&name, shape));
+            output.push((name, text.body));
         }
         (output, Typed::of(Shape::Object(object)))
     }

@@ -1,5 +1,7 @@
 //! What each text may refer to, and the check of every text against it.
 
+use std::collections::BTreeSet;
+
 use crate::definition::lower::Lowering;
 use crate::definition::lower::draft::Draft;
 use crate::definition::lower::text::{Origin, Text};
@@ -56,11 +58,17 @@ impl World {
 
     /// What texts of steps and of the output see. A step's own name is among them: that it may not be used
     /// has been said by then, and better.
-    pub fn scope(&self) -> Scope {
+    ///
+    /// Only what is `mentioned` has its shape: the rest is there for its name.
+    pub fn scope(&self, mentioned: &BTreeSet<String>) -> Scope {
         let mut scope = Scope::default();
         scope.bind("input", self.input.clone(), Presence::Always);
         let mut statuses = Vec::new();
         for step in &self.steps {
+            if !mentioned.contains(&step.name) && !mentioned.contains("run") {
+                scope.bind(step.name.clone(), Shape::Any, step.presence.clone());
+                continue;
+            }
             let statuses_of = STATUSES.iter().map(|s| (*s).to_owned()).collect();
             statuses.push((step.name.as_str(), Shape::Enum(statuses_of)));
             scope.bind(step.name.clone(), step.shape.clone(), step.presence.clone());
@@ -80,12 +88,21 @@ impl World {
     }
 }
 
+/// Every name in a step's texts.
+fn mentions(draft: &Draft<'_>) -> BTreeSet<String> {
+    let templates = [&draft.prompt, &draft.system].into_iter().flatten();
+    let expressions = [&draft.each, &draft.when].into_iter().flatten();
+    let in_templates = templates.flat_map(|text| text.body.mentions());
+    let mentions = in_templates.chain(expressions.flat_map(|text| text.body.mentions()));
+    mentions.map(|mention| mention.name).collect()
+}
+
 impl Lowering<'_> {
     pub(super) fn check_texts(&mut self, drafts: &mut [Draft<'_>], world: &World) {
         for at in 0..drafts.len() {
             let draft = &drafts[at];
             let owner = draft.owner();
-            let outer = world.scope();
+            let outer = world.scope(&mentions(draft));
             if let Some(when) = &draft.when {
                 self.check_when(when, draft, &outer, &owner);
             }

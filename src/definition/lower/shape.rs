@@ -6,14 +6,18 @@ use serde_json::{Map, Value};
 
 use crate::definition::keys;
 use crate::definition::lower::Lowering;
-use crate::definition::page::{
-    NOT_YET, Reader, Spanned, WRONG_TYPE, WRONG_VALUE, is_null, shown, to_json,
-};
+use crate::definition::page::{NOT_YET, Spanned, WRONG_VALUE, is_null, to_json};
 use crate::definition::raw::RawWorkflow;
-use crate::definition::yaml::{Key, Kind, Node};
+use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
 use crate::domain::finding::{Code, did_you_mean};
-use crate::domain::shape::{Field, ListRange, Object, Range, Shape, TextRange};
+use crate::domain::shape::{Field, Object, Range, Shape};
 use crate::schema::{Schema, inline};
+
+mod bound;
+mod part;
+
+use bound::bound;
+use part::{has_reference, list, put_field, split_top};
 
 /// A shape name that is not known.
 pub const UNKNOWN_SHAPE: Code = Code("P0305");
@@ -28,6 +32,9 @@ pub const UNION: Code = Code("P0309");
 /// A key or name that shapes cannot hold.
 pub const BAD_KEY: Code = Code("P0310");
 
+/// Most parts of one shape, names resolved: a few names can double one another to any size.
+pub const PART_LIMIT: usize = 5000;
+
 /// The words for plain types.
 pub const TYPES: [&str; 5] = ["string", "integer", "number", "boolean", "any"];
 
@@ -40,6 +47,8 @@ pub struct Typed {
     pub embedded: Option<Value>,
     /// Whether a problem hides the type.
     pub unknown: bool,
+    /// How many parts it has, names resolved.
+    parts: usize,
     about: Option<String>,
     default: Option<Value>,
 }
@@ -55,7 +64,7 @@ pub struct Shapes {
 impl Typed {
     /// A shape alone.
     pub fn of(shape: Shape) -> Self {
-        Self { shape, embedded: None, unknown: false, about: None, default: None }
+        Self { shape, embedded: None, unknown: false, parts: 1, about: None, default: None }
     }
 
     /// A type that a problem hides.
@@ -65,7 +74,8 @@ impl Typed {
 
     /// A JSON Schema.
     pub fn embedded(schema: Value) -> Self {
-        Self { embedded: Some(schema.clone()), ..Self::of(Schema::to_shape(&schema)) }
+        let shape = Schema::to_shape(&schema);
+        Self { embedded: Some(schema), ..Self::of(shape) }
     }
 
     /// The JSON Schema.
@@ -167,7 +177,7 @@ impl Lowering<'_> {
     fn object(&mut self, entries: &[(Key, Node)], owner: &str) -> Typed {
         let mut object = Object::default();
         let mut embedded: Vec<(String, Value)> = Vec::new();
-        let mut unknown = false;
+        let (mut unknown, mut parts) = (false, 1);
         for (key, value) in entries {
             let (name, optional) = match key.name.strip_suffix('?') {
                 Some(name) => (name, true),
@@ -182,6 +192,12 @@ impl Lowering<'_> {
             }
             let typed = self.field_shape(value, owner);
             unknown |= typed.unknown;
+            parts += typed.parts;
+            if parts > PART_LIMIT {
+                let message = format!("{owner}: the shape has more than {PART_LIMIT} parts");
+                self.reader.error(TOO_LARGE, &key.span, message).help("use fewer fields");
+                return Typed::unknown();
+            }
             if let Some(default) = &typed.default {
                 self.check_default(default, &typed, value, owner);
             }
@@ -195,7 +211,7 @@ impl Lowering<'_> {
             });
         }
         let shape = Shape::Object(object);
-        let mut typed = Typed { unknown, ..Typed::of(shape) };
+        let mut typed = Typed { unknown, parts, ..Typed::of(shape) };
         if !embedded.is_empty() {
             let mut schema = Schema::of_shape(&typed.shape);
             for (name, part) in embedded {
@@ -271,7 +287,7 @@ impl Lowering<'_> {
 
     /// A schema that will be part of a larger one: references to its own root would lead elsewhere there.
     fn portable(&mut self, typed: Typed, node: &Node, owner: &str) -> Typed {
-        let Some(schema) = typed.embedded.clone().filter(|schema| has_reference(schema)) else {
+        let Some(schema) = typed.embedded.clone().filter(has_reference) else {
             return typed;
         };
         let mut part = schema;
@@ -314,7 +330,8 @@ impl Lowering<'_> {
         }
         let embedded =
             typed.embedded.map(|schema| serde_json::json!({"anyOf": [schema, {"type": "null"}]}));
-        Typed { embedded, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
+        let parts = typed.parts + 1;
+        Typed { embedded, parts, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
     }
 
     fn word(&mut self, word: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
@@ -363,112 +380,5 @@ impl Lowering<'_> {
             return Typed::unknown();
         }
         Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
-    }
-}
-
-/// The alternatives of `text`, not split inside brackets.
-fn split_top(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' | '{' => depth += 1,
-            ']' | '}' => depth = depth.saturating_sub(1),
-            '|' if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts
-}
-
-fn list(item: Typed) -> Typed {
-    let shape = Shape::list(item.shape);
-    let embedded = item.embedded.map(|inner| {
-        let mut schema = Schema::of_shape(&shape);
-        if let Some(map) = schema.as_object_mut() {
-            map.insert("items".to_owned(), inner);
-        }
-        schema
-    });
-    Typed { embedded, unknown: item.unknown, ..Typed::of(shape) }
-}
-
-/// Puts a field's own schema in the place of what its shape says, annotations kept.
-fn put_field(schema: &mut Value, name: &str, mut part: Value) {
-    let Some(slot) = schema.get_mut("properties").and_then(|p| p.get_mut(name)) else { return };
-    if let Value::Object(map) = &mut part {
-        for key in ["description", "default"] {
-            if let Some(said) = slot.get(key) {
-                map.insert(key.to_owned(), said.clone());
-            }
-        }
-    }
-    *slot = part;
-}
-
-fn has_reference(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
-        Value::Array(items) => items.iter().any(has_reference),
-        _ => false,
-    }
-}
-
-/// Applies `$min`, `$max` or `$pattern`.
-fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node, owner: &str) {
-    let what = format!("{owner}: `{}`", key.name);
-    let least = key.name == "$min";
-    match (shape, key.name.as_str()) {
-        (Shape::Nullable(inner), _) => bound(reader, inner, key, value, owner),
-        (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
-        (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
-            let Value::Number(number) = to_json(value) else {
-                reader.error(WRONG_TYPE, &value.span, format!("{what} must be a number"));
-                return;
-            };
-            *(if least { &mut range.min } else { &mut range.max }) = Some(number);
-            let pair = range.min.as_ref().zip(range.max.as_ref());
-            let crossed = pair.is_some_and(|(min, max)| min.as_f64() > max.as_f64());
-            crossed_bounds(reader, value, crossed);
-        }
-        (
-            Shape::Text(TextRange { min, max, .. }) | Shape::List(_, ListRange { min, max }),
-            "$min" | "$max",
-        ) => {
-            let read = reader.integer(value, &what, 0..=u64::MAX).map(|n| n.value);
-            *(if least { &mut *min } else { &mut *max }) = read;
-            let crossed = (*min).zip(*max).is_some_and(|(min, max)| min > max);
-            crossed_bounds(reader, value, crossed);
-        }
-        (other, _) => {
-            let message = format!("{what} means nothing for {}", other.describe());
-            reader.error(ANNOTATION, &key.span, message).help(
-                "`$min` and `$max` bound numbers and lengths of text and lists; `$pattern` text",
-            );
-        }
-    }
-}
-
-fn crossed_bounds(reader: &mut Reader<'_>, value: &Node, crossed: bool) {
-    if crossed {
-        reader.error(WRONG_VALUE, &value.span, "`$min` is greater than `$max`");
-    }
-}
-
-fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &str) {
-    let Some(text) = reader.text(value, what) else { return };
-    let schema = serde_json::json!({"type": "string", "pattern": text.value});
-    match Schema::compile(schema) {
-        Ok(_) => range.pattern = Some(text.value),
-        Err(error) => {
-            let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
-            reader
-                .error(super::answer::BAD_SCHEMA, &value.span, message)
-                .help("patterns run in linear time: no look-around, no back-references");
-        }
     }
 }

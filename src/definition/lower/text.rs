@@ -77,7 +77,7 @@ impl Lowering<'_> {
     }
 
     fn file_problem(&mut self, problem: &FileProblem, name: &Spanned<String>, owner: &str) {
-        if let Some((source, at)) = &problem.broken {
+        if let Some((source, at)) = problem.broken.as_deref() {
             let message = format!("{owner}: {}", problem.message);
             let mut found =
                 Diagnostic::at(Severity::Error, problem.code, source, &(*at..*at + 1), message);
@@ -92,6 +92,9 @@ impl Lowering<'_> {
 
     /// Shows a finding where its text stands.
     pub(super) fn finding(&mut self, finding: &Finding, origin: &Origin, owner: &str) {
+        if self.reader.is_full() {
+            return;
+        }
         let message = format!("{owner}: {}", finding.message);
         let found = match origin {
             Origin::Here(node) => {

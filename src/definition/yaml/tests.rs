@@ -72,12 +72,15 @@ fn what_the_format_does_without_is_refused_with_its_own_code() {
 fn nesting_and_alias_bombs_end_at_a_limit() {
     let deep = format!("a: {}{}\n", "[".repeat(65), "]".repeat(65));
     assert_eq!(codes(&deep), ["P0602"]);
-    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    let mut bomb = vec!["a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned()];
     for level in 1..9 {
-        let alias = format!("*a{}", level - 1);
-        bomb += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
+        let list = vec![format!("*a{}", level - 1); 10].join(", ");
+        bomb.push(format!("a{level}: &a{level} [{list}]\n"));
     }
-    assert_eq!(codes(&bomb), ["P0602"]);
+    assert_eq!(codes(&bomb.concat()), ["P0602"]);
+    let keys: Vec<String> = (0..50_000).map(|n| format!("k{n}: 1\n")).collect();
+    assert_eq!(codes(&keys.concat()), Vec::<&str>::new());
+    assert_eq!(codes(&"k: 1\n".repeat(100_000)).len(), PROBLEM_LIMIT);
 }
 
 #[test]

@@ -200,3 +200,22 @@ fn the_deadline_comes_before_a_withdrawal_and_before_any_event() {
             .expect(&["finish failed deadline draft"]);
     }
 }
+
+#[test]
+fn what_a_step_without_an_attempt_waited_for_is_said() {
+    let budget = crate::domain::plan::Budget { tokens: Some(310), ..Default::default() };
+    let scenario = Draft::paths(&["a/one"])
+        .edit(|plan| plan.providers[0].own_capacity = true)
+        .step("plan")
+        .step("gaps")
+        .optional(100)
+        .edit(|plan| plan.steps.swap(0, 1))
+        .budget(budget)
+        .start()
+        .at(59_500);
+    assert_eq!(
+        scenario.failure().message,
+        "the deadline of 1 m came before step 'plan' was done; \
+         another attempt, on a/one, waited for the budget"
+    );
+}

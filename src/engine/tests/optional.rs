@@ -120,7 +120,7 @@ fn a_step_whose_needed_output_will_never_come_fails_at_once() {
         .expect(&["close gaps failed", "finish failed auth draft"]);
     assert_eq!(
         scenario.failure().message,
-        "step 'draft' could not be had: it needs the output of step 'gaps', which is failed"
+        "step 'draft' could not be had: it needs the output of step 'gaps', and there is none (failed)"
     );
 }
 

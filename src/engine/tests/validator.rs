@@ -129,7 +129,7 @@ fn a_revision_that_fails_brings_the_earlier_version_back_where_the_policy_accept
             "launch 3 draft b/two next after 2 told resume",
             "accept 0",
             "close draft ok",
-            "close judge skipped",
+            "close judge ok",
             "finish degraded missing [] unverified [draft]",
         ]);
 }
@@ -142,7 +142,7 @@ fn the_deadline_in_a_revision_brings_the_earlier_version_back() {
         "cancel 3",
         "accept 0",
         "close draft ok",
-        "close judge skipped",
+        "close judge ok",
         "finish degraded missing [] unverified [draft]",
     ]);
 }
@@ -153,7 +153,7 @@ fn the_deadline_while_a_revision_is_judged_brings_the_judged_version_back() {
         "accept 0",
         "close draft ok",
         "cancel 4",
-        "close judge skipped",
+        "close judge ok",
         "finish degraded missing [] unverified [draft]",
     ]);
 }
@@ -375,4 +375,33 @@ fn two_revisions_are_two() {
     let scenario = answered(judged(2)).says(1, false).valid(2).says(3, false).skip();
     let scenario = scenario.valid(4).skip().says(5, false);
     scenario.expect(&["accept 5", "close judge ok", "finish failed rejected draft"]);
+}
+
+#[test]
+fn attempts_are_numbered_on_through_the_rounds() {
+    let scenario = answered(judged(1)).says(1, false).invalid(2);
+    let numbers = scenario.machine.attempts().map(|a| (a.spec.step.0, a.spec.n));
+    assert_eq!(numbers.collect::<Vec<_>>(), [(0, 1), (1, 1), (0, 2), (0, 3)]);
+}
+
+#[test]
+fn a_validator_that_says_neither_yes_nor_no_has_not_passed_anything() {
+    answered(judged(0)).valid(1).expect(&[
+        "accept 1",
+        "close judge ok",
+        "finish failed rejected draft",
+    ]);
+}
+
+#[test]
+fn a_validators_word_on_the_version_that_was_brought_back_stays_readable() {
+    let draft = accepting(1).step("notes").after("judge");
+    answered(draft)
+        .says(1, false)
+        .skip()
+        .fails(2, failure(FailureClass::BadRequest))
+        .at(100)
+        .skip()
+        .fails(3, failure(FailureClass::BadRequest))
+        .expect(&["accept 0", "close draft ok", "close judge ok", "launch 4 notes a/one primary"]);
 }

@@ -20,33 +20,34 @@ const B: PathIx = PathIx(1);
 fn place(reason: &Reason) -> usize {
     match reason {
         Reason::Ready => 0,
-        Reason::ConditionFalse => 1,
-        Reason::NothingToJudge => 2,
-        Reason::First { .. } => 3,
-        Reason::Late { .. } => 4,
-        Reason::Follows { .. } => 5,
-        Reason::SentBack { .. } => 6,
-        Reason::RaceFull { .. } => 7,
-        Reason::AttemptsUsed { .. } => 8,
-        Reason::SwapsUsed { .. } => 9,
-        Reason::NoPath => 10,
-        Reason::ByPolicy { .. } => 11,
-        Reason::Budget(_) => 12,
-        Reason::FirstValid { .. } => 13,
-        Reason::Superseded { .. } => 14,
-        Reason::HedgeOff { .. } => 15,
-        Reason::Passed => 16,
-        Reason::Rejected { .. } => 17,
-        Reason::Unverified { .. } => 18,
-        Reason::RejectedAccepted => 19,
-        Reason::EnoughItems { .. } => 20,
-        Reason::TooFewItems { .. } => 21,
-        Reason::CutoffAt { .. } => 22,
-        Reason::TimeUp { .. } => 23,
-        Reason::Failure { .. } => 24,
-        Reason::AllEnded => 25,
-        Reason::Withdrawn => 26,
-        Reason::Reused => 27,
+        Reason::Complete => 1,
+        Reason::ConditionFalse => 2,
+        Reason::NothingToJudge => 3,
+        Reason::First { .. } => 4,
+        Reason::Late { .. } => 5,
+        Reason::Follows { .. } => 6,
+        Reason::SentBack { .. } => 7,
+        Reason::RaceFull { .. } => 8,
+        Reason::AttemptsUsed { .. } => 9,
+        Reason::SwapsUsed { .. } => 10,
+        Reason::NoPath => 11,
+        Reason::ByPolicy { .. } => 12,
+        Reason::Budget(_) => 13,
+        Reason::FirstValid { .. } => 14,
+        Reason::Superseded { .. } => 15,
+        Reason::HedgeOff { .. } => 16,
+        Reason::Passed => 17,
+        Reason::Rejected { .. } => 18,
+        Reason::Unverified { .. } => 19,
+        Reason::RejectedAccepted => 20,
+        Reason::EnoughItems { .. } => 21,
+        Reason::TooFewItems { .. } => 22,
+        Reason::CutoffAt { .. } => 23,
+        Reason::TimeUp { .. } => 24,
+        Reason::Failure { .. } => 25,
+        Reason::AllEnded => 26,
+        Reason::Withdrawn => 27,
+        Reason::Reused => 28,
     }
 }
 
@@ -54,6 +55,7 @@ fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
     vec![
         Reason::Ready,
+        Reason::Complete,
         Reason::ConditionFalse,
         Reason::NothingToJudge,
         Reason::First { path: A, prompt_tokens: 812 },
@@ -111,8 +113,9 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     assert_eq!(next, place(&Reason::Reused) + 1);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
+    its output is complete
     its condition is false
-    the step it judges has no answer
+    there is nothing for it to judge
     first attempt on a/one, about 812 prompt tokens
     no first token on a/one within 4.1 s (cold-start cutoff)
     no further token on a/one within 4.1 s (cold-start cutoff)

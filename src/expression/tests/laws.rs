@@ -4,6 +4,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::super::chunk::chunks;
+use super::grammar::{KINDS, expand};
 use super::values::{any_json, bindings_of, conforms};
 use super::*;
 use crate::domain::message::estimate_tokens;
@@ -117,146 +118,29 @@ proptest! {
     }
 }
 
-/// Expressions that are mostly well typed: numbers, texts, conditions and lists, made of one another.
-fn typed(depth: u32) -> [BoxedStrategy<String>; 5] {
-    fn of(words: &'static [&'static str]) -> BoxedStrategy<String> {
-        prop::sample::select(words).prop_map(str::to_owned).boxed()
-    }
-    let mut number = of(&[
-        "1",
-        "0.5",
-        "plan.count",
-        "plan.score",
-        "index",
-        "gaps.score ?? 2",
-        "input.limit",
-        "gaps.score",
-        "input.filled",
-    ]);
-    let mut text = of(&[
-        "'a'",
-        "plan.urgency",
-        "plan.note ?? ''",
-        "input.text",
-        "input.tone ?? 'b'",
-        "plan.note",
-        "'.'",
-    ]);
-    let mut truth = of(&[
-        "true",
-        "plan.ok",
-        "gaps != null",
-        "gaps != null and gaps.score > 1",
-        "input.tone == null or input.tone == 'a'",
-        "not plan.ok",
-        "any(q.weight != null and q.weight > 1 for q in plan.questions)",
-        "all(length(q.topics) > 1 for q in plan.questions)",
-    ]);
-    let mut numbers = of(&[
-        "input.numbers",
-        "input.filled",
-        "read.pages",
-        "[1, 2.5]",
-        "[]",
-        "plan.questions.weight",
-    ]);
-    let mut texts = of(&[
-        "plan.questions.text",
-        "flatten(plan.questions.topics)",
-        "gaps.follow_ups ?? []",
-        "['a', 'b']",
-        "flatten(read.claims).text",
-        "read.items.item",
-        "keys(plan)",
-        "gaps.follow_ups",
-        "[]",
-    ]);
-    for _ in 0..depth {
-        let (n, t, b, ns, ts) = (number, text, truth, numbers, texts);
-        let pair = |s: &BoxedStrategy<String>| (s.clone(), s.clone());
-        number = prop_oneof![
-            n.clone(),
-            (pair(&n), prop::sample::select(&["+", "-", "*"][..]))
-                .prop_map(|((a, b), op)| format!("({a}) {op} ({b})")),
-            pair(&n).prop_map(|(a, b)| format!("(({a}) / ({b}) ?? 1)")),
-            n.clone().prop_map(|a| format!("-({a})")),
-            t.clone().prop_map(|a| format!("length({a})")),
-            ns.clone().prop_map(|a| format!("sum({a})")),
-            ns.clone().prop_map(|a| format!("(max({a}) ?? 0)")),
-            pair(&n).prop_map(|(a, b)| format!("min({a}, {b})")),
-            n.clone().prop_map(|a| format!("round({a}, 1)")),
-        ]
-        .boxed();
-        text = prop_oneof![
-            t.clone(),
-            t.clone().prop_map(|a| format!("lower({a})")),
-            t.clone().prop_map(|a| format!("trim({a})")),
-            ts.clone().prop_map(|a| format!("join({a}, '-')")),
-            pair(&t).prop_map(|(a, b)| format!("({a} ?? {b})")),
-        ]
-        .boxed();
-        truth = prop_oneof![
-            b.clone(),
-            (pair(&b), prop::sample::select(&["and", "or"][..]))
-                .prop_map(|((a, b), op)| format!("({a}) {op} ({b})")),
-            (pair(&n), prop::sample::select(&["<", "==", ">=", "!="][..]))
-                .prop_map(|((a, b), op)| format!("({a}) {op} ({b})")),
-            (pair(&t), prop::sample::select(&["<", "==", ">=", "!="][..]))
-                .prop_map(|((a, b), op)| format!("({a}) {op} ({b})")),
-            b.clone().prop_map(|a| format!("not ({a})")),
-            pair(&t).prop_map(|(a, b)| format!("contains({a}, {b})")),
-            pair(&t).prop_map(|(a, b)| format!("starts_with({a}, {b})")),
-            (t.clone(), ts.clone()).prop_map(|(a, b)| format!("({a}) in ({b})")),
-            (n.clone(), ns.clone()).prop_map(|(a, b)| format!("any(x > ({a}) for x in ({b}))")),
-        ]
-        .boxed();
-        numbers = prop_oneof![
-            ns.clone(),
-            pair(&n).prop_map(|(a, b)| format!("[{a}, {b}]")),
-            ns.clone().prop_map(|a| format!("unique({a})")),
-            (ns.clone(), n.clone()).prop_map(|(a, b)| format!("take({a}, round({b}))")),
-            ns.clone().prop_map(|a| format!("flatten(batches({a}, 2))")),
-        ]
-        .boxed();
-        texts = prop_oneof![
-            ts.clone(),
-            t.clone().prop_map(|a| format!("split({a}, ' ')")),
-            (t.clone(), n).prop_map(|(a, b)| format!("chunks({a}, round({b}))")),
-            (b, ts.clone()).prop_map(|(_, a)| format!("unique({a})")),
-            (ts.clone(), ts).prop_map(|(a, b)| format!("({a} ?? {b})")),
-        ]
-        .boxed();
-    }
-    [number, text, truth, numbers, texts]
-}
-
 #[test]
 fn a_checked_expression_fits_its_type_whatever_its_values() {
     let mut runner = TestRunner::deterministic();
     let scope = scope();
     let values = bindings_of(&scope);
+    let values: Vec<Value> =
+        (0..60).map(|_| values.new_tree(&mut runner).expect("values").current()).collect();
     let mut accepted = 0;
-    for strategy in typed(2) {
-        for _ in 0..60 {
-            let source = strategy.new_tree(&mut runner).expect("a text").current();
-            let expression =
-                Expression::parse(&source).unwrap_or_else(|f| panic!("{source}: {f:?}"));
-            let (shape, findings) = expression.check(&scope);
-            if !findings.is_empty() {
-                continue;
-            }
-            accepted += 1;
-            {
-                let bindings = values.new_tree(&mut runner).expect("values").current();
-                let mut evaluator = Evaluator::new(&bindings);
-                let value = evaluator.value(&expression.root).into_owned();
-                assert_eq!(evaluator.mismatches(), 0, "{source} under {bindings}");
-                assert!(
-                    conforms(&value, &shape),
-                    "{source} is {value}, not {shape:?}, under {bindings}"
-                );
-            }
+    for at in 0..800 {
+        let mut random = runner.new_rng();
+        let mut choose = |count: usize| random.next_u32() as usize % count.max(1);
+        let source = expand(KINDS[at % KINDS.len()], 1 + at % 3, &mut choose);
+        let expression = Expression::parse(&source).unwrap_or_else(|f| panic!("{source}: {f:?}"));
+        let (shape, findings) = expression.check(&scope);
+        if !findings.is_empty() {
+            continue;
         }
+        accepted += 1;
+        let bindings = &values[at % values.len()];
+        let mut evaluator = Evaluator::new(bindings);
+        let value = evaluator.value(&expression.root).into_owned();
+        assert_eq!(evaluator.mismatches(), 0, "{source} under {bindings}");
+        assert!(conforms(&value, &shape), "{source} is {value}, not {shape:?}, under {bindings}");
     }
-    assert!(accepted > 100, "only {accepted} of 300 were well typed");
+    assert!(accepted > 200, "only {accepted} of 800 were well typed");
 }

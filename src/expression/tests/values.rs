@@ -29,7 +29,7 @@ fn text() -> BoxedStrategy<Value> {
 fn number() -> BoxedStrategy<Value> {
     prop_oneof![
         (-3..4_i64).prop_map(Value::from),
-        (-9..9_i64).prop_map(|n| json!(n as f64 / 4.0)),
+        (-9..9_i32).prop_map(|n| json!(f64::from(n) / 4.0)),
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_filter("JSON has no infinities", |f| f.is_finite()).prop_map(Value::from),
     ]
@@ -46,7 +46,7 @@ pub fn value_of(shape: &Shape) -> BoxedStrategy<Value> {
         Shape::Text(_) => text(),
         Shape::Enum(words) => prop::sample::select(words.clone()).prop_map(Value::from).boxed(),
         Shape::List(item, range) => {
-            let least = range.min.unwrap_or(0) as usize;
+            let least = usize::try_from(range.min.unwrap_or(0)).expect("a small bound");
             prop::collection::vec(value_of(item), least..least + 4).prop_map(Value::from).boxed()
         }
         Shape::Nullable(inner) => prop_oneof![Just(Value::Null), value_of(inner)].boxed(),

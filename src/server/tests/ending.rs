@@ -7,7 +7,7 @@ struct Wire {
     to: Option<DuplexStream>,
     from: tokio::io::Lines<BufReader<DuplexStream>>,
     stop: CancellationToken,
-    serving: JoinHandle<Result<ServeEnd, ServeError>>,
+    serving: JoinSet<Result<ServeEnd, ServeError>>,
     _catalog: watch::Sender<Arc<Catalog>>,
 }
 
@@ -19,9 +19,8 @@ impl Wire {
         let (from, write) = tokio::io::duplex(1 << 16);
         let stop = CancellationToken::new();
         let options = ServerOptions::default();
-        #[expect(clippy::disallowed_methods, reason = "the wire owns the task and awaits it")]
-        let serving =
-            tokio::spawn(serve_on(host.clone(), served, options, read, write, stop.clone()));
+        let mut serving = JoinSet::new();
+        serving.spawn(serve_on(host.clone(), served, options, read, write, stop.clone()));
         let from = BufReader::new(from).lines();
         let mut wire = Self { host, to: Some(to), from, stop, serving, _catalog: keep };
         wire.send(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -47,8 +46,9 @@ impl Wire {
     }
 
     /// How serving ended, within the drain and what follows it.
-    async fn ended(self) -> ServeEnd {
-        timeout(Duration::from_secs(8), self.serving).await.expect("bounded").unwrap().unwrap()
+    async fn ended(mut self) -> ServeEnd {
+        let ended = timeout(Duration::from_secs(8), self.serving.join_next()).await;
+        ended.expect("bounded").unwrap().unwrap().unwrap()
     }
 
     /// The next line that is no progress notification; `None` at the end.
@@ -128,12 +128,13 @@ async fn a_client_that_no_longer_reads_cannot_hold_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_subscription_does_not_hold_up_the_end() {
-    let bench = bench_of(ServerOptions::default(), Some(modern())).await;
+    let mut bench = bench_of(ServerOptions::default(), Some(modern())).await;
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let _heard = bench.client.listen(filter).await.unwrap();
     bench.stop.cancel();
     let limit = Duration::from_millis(500);
-    let end = timeout(limit, bench.serving).await.expect("at once").unwrap().unwrap();
+    let end = timeout(limit, bench.serving.join_next()).await.expect("at once");
+    let end = end.unwrap().unwrap().unwrap();
     assert_eq!(end, ServeEnd::Stopped);
 }
 

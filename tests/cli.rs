@@ -1,0 +1,353 @@
+//! The commands, through the program as it is shipped: what it prints, where, and the code it leaves with.
+//!
+//! Every run here is simulated, most in virtual time; no test needs a network, a key or a clock.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const HELLO: &str = "\
+description: Greets a person.
+deadline: 10s
+input: {name: string}
+steps:
+  greet:
+    max_tokens: 50
+    prompt: Say hello to {{ input.name }}.
+    output: {greeting: string}
+";
+
+const BROKEN: &str = "\
+description: Greets a person.
+input: {name: string}
+steps:
+  greet:
+    max_tokens: 50
+    prompt: Say hello to {{ input.nme }}.
+    output: {greeting: string}
+";
+
+/// A folder of its own, with a state folder of its own.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// What a command left.
+struct Left {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Bench {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir_all(bench.path("workflows")).unwrap();
+        for (name, text) in files {
+            bench.write(name, text.as_bytes());
+        }
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(arguments).current_dir(self.folder.path()).env_clear();
+        command.env("HOME", self.path("home")).env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Left {
+        self.left(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    fn fed(&self, arguments: &[&str], input: &[u8]) -> Left {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that does not read is no fault of the test's.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        self.left(child.wait_with_output().unwrap())
+    }
+
+    fn left(&self, output: Output) -> Left {
+        let home = self.folder.path().to_string_lossy().into_owned();
+        let text = |bytes| String::from_utf8(bytes).unwrap().replace(&home, "[FOLDER]");
+        Left {
+            code: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+}
+
+fn manifest() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A result of which ids and dates are taken out.
+fn steady(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("run_") {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let hex = from[4..].chars().take_while(char::is_ascii_hexdigit).count();
+        out.push_str(if hex == 16 { "[RUN]" } else { "run_" });
+        rest = &from[if hex == 16 { 20 } else { 4 }..];
+    }
+    out.push_str(rest);
+    let lines = out.lines().map(|line| match line.split_once("[RUN] · 2") {
+        Some((before, _)) => format!("{before}[RUN] · [TIME]"),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+const SIMULATED: [&str; 6] = ["--simulate", "calm", "--seed", "3", "--speed", "max"];
+
+fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    arguments.iter().copied().chain(SIMULATED).collect()
+}
+
+#[test]
+fn every_command_has_a_help_that_teaches() {
+    let bench = Bench::new(&[]);
+    let commands =
+        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    for command in commands {
+        let left = bench.run(&[command, "--help"]);
+        assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
+        assert!(left.out.contains("Examples:") || left.out.contains("mcpServers"), "{command}");
+        assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{command}");
+        insta::assert_snapshot!(format!("help_{command}"), left.out);
+    }
+    let top = bench.run(&["--help"]);
+    assert!(commands.iter().all(|command| top.out.contains(&format!("  {command} "))), "{}", top.out);
+    insta::assert_snapshot!("help", top.out);
+}
+
+#[test]
+fn wrong_arguments_are_usage_errors_and_print_no_result() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    for arguments in [
+        &[][..],
+        &["nonsense"],
+        &["run"],
+        &["run", "hello", "--deadline", "5"],
+        &["run", "hello", "--simulate", "stormy"],
+        &["run", "hello", "--simulate", "calm", "--speed", "0"],
+        &["run", "hello", "--set", "name"],
+        &["run", "hello", "--input", "[1]"],
+        &["run", "hello", "--input", "{"],
+        &["run", "hello", "--input", "@none.json"],
+        &["run", "none"],
+        &["run", "./none.yaml"],
+        &["explain", "none"],
+        &["trace", "last"],
+        &["list", "--dir", "none"],
+        &["check", "none.yaml"],
+    ] {
+        let left = bench.run(arguments);
+        assert_eq!(left.code, 2, "{arguments:?}: {} {}", left.out, left.err);
+        assert_eq!(left.out, "", "{arguments:?}");
+        assert!(!left.err.is_empty() && !left.err.contains("panicked"), "{arguments:?}");
+    }
+    let left = bench.run(&["run", "helo", "--set", "name=x"]);
+    assert!(left.err.contains("did you mean 'hello'?"), "{}", left.err);
+}
+
+#[test]
+fn a_run_prints_its_output_alone_and_says_that_it_is_simulated() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "name=Ada"]));
+    assert_eq!(left.code, 0, "{}", left.err);
+    assert!(json(&left.out)["greeting"].is_string());
+    assert!(left.err.contains("SIMULATED") && left.err.contains("hello delivered in"), "{}", left.err);
+}
+
+#[test]
+fn a_run_in_real_time_sped_up_ends_like_one_in_virtual_time() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let fast = ["run", "hello", "--set", "name=Ada", "--simulate", "calm", "--seed", "3"];
+    let left = bench.run(&[&fast[..], &["--speed", "50", "--json"]].concat());
+    assert_eq!(left.code, 0, "{}", left.err);
+    let real = json(&left.out);
+    let instant = json(&bench.run(&[&fast[..], &["--speed", "max", "--json"]].concat()).out);
+    assert_eq!(real["output"], instant["output"]);
+    assert_eq!(real["outcome"], "delivered");
+    assert_eq!(real["simulated"], true);
+}
+
+#[test]
+fn input_comes_from_files_standard_input_and_fields() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write("in.json", br#"{"name": "Ada"}"#);
+    bench.write("name.txt", "Ada\n".as_bytes());
+    for arguments in [
+        &["run", "hello", "--input", "@in.json"][..],
+        &["run", "hello", "--input", "-"],
+        &["run", "hello", "--set", "name=@name.txt"],
+        &["run", "hello", "--set", "name:=\"Ada\""],
+        &["run", "./workflows/hello.yaml", "--set", "name=Ada"],
+    ] {
+        let left = bench.fed(&simulated(arguments), br#"{"name": "Ada"}"#);
+        assert_eq!(left.code, 0, "{arguments:?}: {}", left.err);
+    }
+}
+
+#[test]
+fn an_input_that_does_not_fit_is_refused_with_what_to_write() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "nme=Ada"]));
+    assert_eq!((left.code, left.out.as_str()), (2, ""));
+    insta::assert_snapshot!(left.err);
+}
+
+#[test]
+fn a_prompt_of_ten_megabytes_fails_honestly() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write("big.txt", &b"word ".repeat(2_000_000));
+    let left = bench.run(&simulated(&["run", "hello", "--set", "name=@big.txt"]));
+    assert_eq!((left.code, left.out.as_str()), (1, ""), "{}", left.err);
+    assert!(left.err.contains("context_overflow"), "{}", left.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn bytes_that_are_no_text_are_refused_and_never_a_panic() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write("workflows/bad.yaml", b"description: \xff\n");
+    bench.write("bad.txt", b"\xff\xfe");
+    let left = bench.run(&["check"]);
+    assert_eq!(left.code, 1, "{}", left.err);
+    assert!(left.out.contains("is not UTF-8"), "{}", left.out);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "name=@bad.txt"]));
+    assert!(left.code == 2 && left.err.contains("not UTF-8"), "{}", left.err);
+    let bad = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    for command in ["run", "check", "explain", "trace"] {
+        let output = bench.command(&[command]).arg(bad).stdin(Stdio::null()).output().unwrap();
+        let left = bench.left(output);
+        assert!(left.code == 2 && !left.err.contains("panicked"), "{command}: {}", left.err);
+    }
+}
+
+#[test]
+fn check_shows_every_problem_with_its_place() {
+    let bench = Bench::new(&[("workflows/good.yaml", HELLO), ("workflows/bad.yaml", BROKEN)]);
+    let left = bench.run(&["check"]);
+    assert_eq!((left.code, left.err.as_str()), (1, ""));
+    insta::assert_snapshot!("check_text", left.out);
+    let left = bench.run(&["check", "--format", "json", "workflows/bad.yaml"]);
+    assert_eq!(left.code, 1);
+    let found = json(&left.out);
+    assert_eq!(found["errors"], 1);
+    assert_eq!(found["diagnostics"][0]["span"]["start"]["line"], 6);
+    let left = bench.run(&["check", "workflows/good.yaml"]);
+    assert_eq!((left.code, left.out.as_str()), (0, "1 workflow checked: nothing wrong\n"));
+}
+
+#[test]
+fn a_broken_workflow_runs_nothing_and_says_why() {
+    let bench = Bench::new(&[("workflows/bad.yaml", BROKEN)]);
+    for name in ["bad", "workflows/bad.yaml"] {
+        let left = bench.run(&simulated(&["run", name, "--set", "name=x"]));
+        assert_eq!((left.code, left.out.as_str()), (2, ""));
+        assert!(left.err.contains("did you mean 'name'"), "{}", left.err);
+    }
+}
+
+#[test]
+fn list_shows_what_can_be_called_and_what_is_quarantined() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO), ("workflows/bad.yaml", BROKEN)]);
+    let left = bench.run(&["list", "--simulate", "calm"]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    insta::assert_snapshot!(left.out);
+}
+
+#[test]
+fn explain_draws_the_graph_and_spells_out_the_cutoffs() {
+    let bench = Bench::new(&[]);
+    let folder = manifest().to_string_lossy();
+    let left = bench.run(&["explain", "support_triage", "--dir", &folder, "--simulate", "calm"]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    let out = left.out.replace(&*folder, "[PROJECT]");
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn a_run_can_be_looked_at_afterwards() {
+    let bench = Bench::new(&[]);
+    let folder = manifest().to_string_lossy();
+    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let run = ["run", "support_triage", "--dir", &folder, "--input", &input];
+    let left = bench.run(&simulated(&run));
+    assert_eq!(left.code, 0, "{}", left.err);
+    let left = bench.run(&["trace", "last"]);
+    assert_eq!(left.code, 0, "{}", left.err);
+    assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{}", left.out);
+    insta::assert_snapshot!(steady(&left.out));
+    let report = json(&bench.run(&["trace", "last", "--json"]).out);
+    let id = report["run_id"].as_str().unwrap();
+    let left = bench.run(&["trace", &id[..12]]);
+    assert_eq!(left.code, 0, "{}", left.err);
+    let left = bench.run(&["runs", "--workflow", "support_triage", "--outcome", "delivered"]);
+    assert!(left.code == 0 && left.out.contains(id), "{}", left.out);
+    let left = bench.run(&["runs", "--outcome", "failed"]);
+    assert_eq!((left.code, left.out.as_str()), (0, ""));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let mut command = bench.command(&["list", "--simulate", "calm"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let left = bench.left(child.wait_with_output().unwrap());
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_missing_key_is_named_before_anything_is_sent() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write(
+        "punctual.yaml",
+        b"providers:\n  o: {kind: openai}\nmodels:\n  m: {paths: [{provider: o, model: gpt}]}\n",
+    );
+    let left = bench.run(&["run", "hello", "--set", "name=x"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""), "{}", left.err);
+    assert!(left.err.contains("OPENAI_API_KEY"), "{}", left.err);
+    let left = bench.run(&["doctor"]);
+    assert_eq!(left.code, 1, "{}", left.out);
+    assert!(left.out.contains("OPENAI_API_KEY"), "{}", left.out);
+}
+
+#[test]
+fn an_unreachable_provider_is_a_failure_that_names_it() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    // Port 1 of this machine: nothing listens there, and nothing leaves the machine.
+    bench.write(
+        "punctual.yaml",
+        b"providers:\n  o: {kind: openai_compatible, base_url: \"http://127.0.0.1:1/v1\"}\nmodels:\n  m: {paths: [{provider: o, model: gpt}]}\n",
+    );
+    let left = bench.run(&["run", "hello", "--set", "name=x", "--deadline", "3s"]);
+    assert_eq!((left.code, left.out.as_str()), (1, ""), "{}", left.err);
+    assert!(left.err.contains("o/gpt"), "{}", left.err);
+}

@@ -1,0 +1,119 @@
+//! Laws of the orchestrator under any plan, any faults and any timing: exactly one outcome, in time, within
+//! every budget, with nothing left in flight, nothing accepted twice and no decision that does not replay.
+
+#[path = "engine_properties/audit.rs"]
+mod audit;
+#[path = "engine_properties/plan.rs"]
+mod plan;
+#[path = "engine_properties/world.rs"]
+mod world;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use punctual::domain::plan::Plan;
+use punctual::domain::time::Timestamp;
+use punctual::engine::decision::Decision;
+use punctual::engine::{Action, Event, Machine, Signals};
+
+use audit::Audit;
+use world::World;
+
+/// Most events of one run, ours and the machine's timer together.
+const HANDLES_MAX: usize = 50_000;
+
+/// Everything a machine was told, and what it answered.
+#[derive(Default)]
+struct Record {
+    told: Vec<(Event, Signals, Timestamp)>,
+    answered: Vec<Vec<Action>>,
+    decided: Vec<Decision>,
+}
+
+/// Drives one run to its outcome, looking over the machine's shoulder at each step.
+fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Record) {
+    let mut machine = Machine::new(plan.clone(), deadline);
+    let mut world = World::new(plan, seed);
+    let mut audit = Audit::new(plan.clone());
+    let mut record = Record::default();
+    let mut now = Timestamp::ZERO;
+    let mut wakeups = 0;
+    while machine.outcome().is_none() {
+        assert!(record.told.len() < HANDLES_MAX, "no end after {HANDLES_MAX} events");
+        let timer = machine.next_wakeup().expect("a run that goes on has a next wakeup");
+        assert!(timer > now || record.told.is_empty(), "woken for the past: {timer:?} at {now:?}");
+        let event = match world.next_at().filter(|at| *at <= timer) {
+            Some(at) => {
+                now = at;
+                world.pop().expect("it was there")
+            }
+            None => {
+                now = timer;
+                wakeups += 1;
+                Event::Woke
+            }
+        };
+        let signals = world.signals(plan);
+        audit.told(&event, &machine);
+        let actions = machine.handle(event.clone(), &signals, now);
+        record.told.push((event, signals, now));
+        for action in &actions {
+            audit.asked(action);
+            match action {
+                Action::Prepare { step, round } => world.prepare(plan, *step, *round, now),
+                Action::Launch(spec) => world.launch(spec, now),
+                Action::Cancel { .. }
+                | Action::Accept { .. }
+                | Action::Close { .. }
+                | Action::Finish(_) => {}
+            }
+        }
+        record.answered.push(actions);
+        record.decided.extend(machine.take_decisions());
+    }
+    assert!(now <= machine.end_at(), "ended at {now:?}, after {:?}", machine.end_at());
+    assert!(wakeups <= audit.wakeups_most(&machine, &record.told), "{wakeups} wakeups");
+    audit.ended(&machine);
+    silence(&mut machine, &mut world, now);
+    (machine, record)
+}
+
+/// Whatever is still to come changes nothing.
+fn silence(machine: &mut Machine, world: &mut World, mut now: Timestamp) {
+    let outcome = machine.outcome().cloned();
+    while let Some(at) = world.next_at() {
+        now = now.max(at);
+        let event = world.pop().expect("it was there");
+        assert_eq!(machine.handle(event, &Signals::default(), now), [], "after the outcome");
+    }
+    assert_eq!(machine.outcome().cloned(), outcome);
+    assert_eq!(machine.next_wakeup(), None);
+    assert!(machine.take_decisions().is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_run_keeps_the_laws(plan in plan::plan(), seed: u64, asked in 1_u64..150_000) {
+        let plan = Arc::new(plan);
+        drive(&plan, Duration::from_millis(asked), seed);
+    }
+
+    #[test]
+    fn the_same_events_at_the_same_times_give_the_same_decisions(
+        plan in plan::plan(),
+        seed: u64,
+    ) {
+        let plan = Arc::new(plan);
+        let (_, record) = drive(&plan, plan.deadline, seed);
+        let mut machine = Machine::new(plan.clone(), plan.deadline);
+        let mut decided = Vec::new();
+        for ((event, signals, now), answered) in record.told.into_iter().zip(record.answered) {
+            prop_assert_eq!(machine.handle(event, &signals, now), answered);
+            decided.extend(machine.take_decisions());
+        }
+        prop_assert_eq!(decided, record.decided);
+    }
+}
