@@ -127,8 +127,7 @@ fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands =
-        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    let commands = ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
@@ -137,7 +136,11 @@ fn every_command_has_a_help_that_teaches() {
         insta::assert_snapshot!(format!("help_{command}"), left.out);
     }
     let top = bench.run(&["--help"]);
-    assert!(commands.iter().all(|command| top.out.contains(&format!("  {command} "))), "{}", top.out);
+    assert!(
+        commands.iter().all(|command| top.out.contains(&format!("  {command} "))),
+        "{}",
+        top.out
+    );
     insta::assert_snapshot!("help", top.out);
 }
 
@@ -177,7 +180,11 @@ fn a_run_prints_its_output_alone_and_says_that_it_is_simulated() {
     let left = bench.run(&simulated(&["run", "hello", "--set", "name=Ada"]));
     assert_eq!(left.code, 0, "{}", left.err);
     assert!(json(&left.out)["greeting"].is_string());
-    assert!(left.err.contains("SIMULATED") && left.err.contains("hello delivered in"), "{}", left.err);
+    assert!(
+        left.err.contains("SIMULATED") && left.err.contains("hello delivered in"),
+        "{}",
+        left.err
+    );
 }
 
 #[test]
@@ -222,6 +229,10 @@ fn an_input_that_does_not_fit_is_refused_with_what_to_write() {
 fn a_prompt_of_ten_megabytes_fails_honestly() {
     let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
     bench.write("big.txt", &b"word ".repeat(2_000_000));
+    let left = bench.run(&simulated(&["run", "hello", "--set", "name=@big.txt"]));
+    assert_eq!((left.code, left.out.as_str()), (1, ""), "{}", left.err);
+    assert!(left.err.contains("the prompt is longer than 4 MiB"), "{}", left.err);
+    bench.write("big.txt", &b"word ".repeat(200_000));
     let left = bench.run(&simulated(&["run", "hello", "--set", "name=@big.txt"]));
     assert_eq!((left.code, left.out.as_str()), (1, ""), "{}", left.err);
     assert!(left.err.contains("context_overflow"), "{}", left.err);
@@ -349,5 +360,67 @@ fn an_unreachable_provider_is_a_failure_that_names_it() {
     );
     let left = bench.run(&["run", "hello", "--set", "name=x", "--deadline", "3s"]);
     assert_eq!((left.code, left.out.as_str()), (1, ""), "{}", left.err);
-    assert!(left.err.contains("o/gpt"), "{}", left.err);
+    assert!(left.err.contains("cannot reach http://127.0.0.1:1/v1"), "{}", left.err);
+}
+
+#[test]
+fn the_demo_shows_a_cut_a_swap_and_a_repair_from_anywhere() {
+    // An empty folder, no environment, standard input closed.
+    let bench = Bench::new(&[]);
+    let left = bench.run(&["demo", "--speed", "10"]);
+    assert_eq!(left.code, 0, "{} {}", left.out, left.err);
+    for happening in [" s  cut ", " s  swap ", " s  repair "] {
+        assert!(left.out.contains(happening), "{happening}: {}", left.out);
+    }
+    for said in ["support_triage   Support triage", "SIMULATED", "  verified ", "punctual doctor"] {
+        assert!(left.out.contains(said), "{said}: {}", left.out);
+    }
+    assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{}", left.out);
+    assert!(left.err.contains("progress: "), "{}", left.err);
+    assert_eq!(bench.run(&["trace", "last"]).code, 0);
+}
+
+#[test]
+fn the_demo_comes_about_by_the_same_decisions_in_virtual_time() {
+    let bench = Bench::new(&[]);
+    let folder = manifest().to_string_lossy();
+    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let run = ["run", "support_triage", "--dir", &folder, "--input", &input, "--json"];
+    let luck = ["--simulate", "brownout", "--seed", "68", "--speed", "max"];
+    let report = json(&bench.run(&[&run[..], &luck[..]].concat()).out);
+    assert_eq!(report["outcome"], "delivered");
+    let attempts = report["steps"].as_array().unwrap().iter();
+    let attempts = attempts.flat_map(|step| step["attempts"].as_array().unwrap());
+    let causes: Vec<&str> = attempts.map(|attempt| attempt["cause"].as_str().unwrap()).collect();
+    assert!(causes.contains(&"hedge") && causes.contains(&"repair"), "{causes:?}");
+    let decisions = report["decisions"].as_array().unwrap();
+    assert!(decisions.iter().any(|decision| decision["action"] == "cut"));
+}
+
+#[test]
+fn a_server_speaks_the_protocol_alone_and_leaves_when_its_input_ends() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO), ("workflows/bad.yaml", BROKEN)]);
+    let messages = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+        "\n",
+    );
+    for (arguments, fixed) in [(&["serve"][..], true), (&["serve", "--no-fixed-tools"], false)] {
+        let left = bench.fed(arguments, messages.as_bytes());
+        assert_eq!(left.code, 0, "{}", left.err);
+        let lines: Vec<Value> = left.out.lines().map(json).collect();
+        let list = lines.iter().find(|line| line["id"] == 2).unwrap();
+        let tools = list["result"]["tools"].as_array().unwrap().iter();
+        let names: Vec<&str> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"hello") && !names.contains(&"bad"), "{names:?}");
+        assert_eq!(names.contains(&"list_workflows"), fixed, "{names:?}");
+        assert!(left.err.contains("error[P0207]") && !left.err.contains('\u{1b}'), "{}", left.err);
+    }
+    let left = bench.fed(&["serve"], b"this is no protocol\n");
+    assert!(left.out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    assert!(!left.err.contains("panicked"), "{}", left.err);
 }

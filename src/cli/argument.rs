@@ -115,7 +115,10 @@ mod tests {
 
     #[test]
     fn parts_are_laid_over_the_whole() {
-        assert_eq!(set(&["text=a=b", "tags:=[1]"]), Ok(json!({"text": "a=b", "n": 1, "tags": [1]})));
+        assert_eq!(
+            set(&["text=a=b", "tags:=[1]"]),
+            Ok(json!({"text": "a=b", "n": 1, "tags": [1]}))
+        );
         assert_eq!(set(&["text="]).unwrap()["text"], "");
     }
 

@@ -133,7 +133,7 @@ impl Findings {
     }
 
     fn show(&self) {
-        let terminal = Terminal::of_stdout();
+        let terminal = output::screen();
         for found in &self.diagnostics {
             output::result(painted(found, terminal));
             output::result("");
@@ -149,9 +149,8 @@ impl Findings {
             (0, 0) => terminal.paint(Style::Good, "nothing wrong".to_owned()),
             (0, n) => terminal.paint(Style::Odd, count(n, "warning")),
             (n, 0) => terminal.paint(Style::Bad, count(n, "error")),
-            (n, m) => {
-                terminal.paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning")))
-            }
+            (n, m) => terminal
+                .paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning"))),
         };
         output::result(format_args!("{looked} checked: {found}"));
     }

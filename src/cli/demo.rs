@@ -101,12 +101,14 @@ impl Demo {
 
 /// The whole play.
 async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
-    let terminal = Terminal::of_stdout();
+    let terminal = output::screen();
     let (Some(read), Some(write)) = (child.stdout.take(), child.stdin.take()) else {
         return Ok(output::refuse(Exit::Failed, "the server has no input and output"));
     };
     head(terminal, "1. A client starts the server and asks for its tools");
-    output::result(format_args!("  $ punctual serve --simulate {REGIME}     the simulator instead of models: no key, no cost"));
+    output::result(format_args!(
+        "  $ punctual serve --simulate {REGIME}     the simulator instead of models: no key, no cost"
+    ));
     let (client, mut progress) = Client::connect(read, write).await?;
     for tool in client.tools().await? {
         let first = tool.description.lines().rfind(|line| !line.trim().is_empty());
@@ -121,8 +123,15 @@ async fn played(child: &mut Child, speed: f64) -> Result<Exit, ClientError> {
     }
     output::result("  > …");
     head(terminal, "3. The orchestrator at work: four steps, one deadline");
-    let times = if (speed - 1.0).abs() < 0.01 { String::new() } else { format!(", shown {speed} times as fast") };
-    say(&format!("Simulated latency and faults of a brownout: one provider is in trouble{times}."), terminal);
+    let times = if (speed - 1.0).abs() < 0.01 {
+        String::new()
+    } else {
+        format!(", shown {speed} times as fast")
+    };
+    say(
+        &format!("Simulated latency and faults of a brownout: one provider is in trouble{times}."),
+        terminal,
+    );
     let (answer, report) = called(&client, input, &mut progress).await?;
     client.close().await;
     let Some(report) = report else {
@@ -141,7 +150,7 @@ async fn called(
     input: Map<String, Value>,
     progress: &mut mpsc::Receiver<Told>,
 ) -> Result<(Answer, Option<RunReport>), ClientError> {
-    let terminal = Terminal::of_stderr();
+    let terminal = output::side_screen();
     let mut block = Block::new(terminal);
     let mut beat = tokio::time::interval(BEAT);
     let mut run_id: Option<String> = None;
@@ -192,7 +201,10 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
     let happenings = happenings(report);
     output::result(lines(&happenings, terminal).join("\n"));
     let ended = format!("{} {}.", report.workflow, summary::ending(report));
-    output::result(format_args!("\n{}", terminal.paint(super::runs::outcome_style(&report.outcome), ended)));
+    output::result(format_args!(
+        "\n{}",
+        terminal.paint(super::runs::outcome_style(&report.outcome), ended)
+    ));
     say(&summary::spent(report), terminal);
     for line in summary::caveats(report, terminal) {
         output::result(line);
@@ -210,9 +222,12 @@ fn show(answer: &Answer, report: &RunReport, terminal: Terminal) {
         ("punctual serve --help", "connect Claude Desktop, Claude Code, Cursor, VS Code or Codex"),
     ];
     for (command, what) in steps {
-        output::result(format_args!("  {:24} {what}", command));
+        output::result(format_args!("  {command:24} {what}"));
     }
-    say("To add a tool, put a workflow into ./workflows/NAME.yaml: twelve lines are enough, and it is live within a second.", terminal);
+    say(
+        "To add a tool, put a workflow into ./workflows/NAME.yaml: twelve lines are enough, and it is live within a second.",
+        terminal,
+    );
 }
 
 /// The output field by field, long texts wrapped, lists shortened.

@@ -64,7 +64,7 @@ impl Finding {
 impl Doctor {
     /// Runs the command.
     pub async fn run(self) -> Exit {
-        let terminal = Terminal::of_stdout();
+        let terminal = output::screen();
         let house = House::open(&self.place, &Simulated::default()).await;
         let mut broken = false;
         let mut section = |title: &str, findings: Vec<Finding>| {
@@ -101,17 +101,23 @@ fn definitions(house: &House) -> Vec<Finding> {
     let catalog = &house.catalog;
     let workflows = count(catalog.workflows.len(), "workflow");
     findings.push(match house.folder.path() {
-        None => Finding::new(Verdict::Note, format!("no folder found: the built-in examples are served ({workflows})"))
-            .advise("make ./workflows/NAME.yaml, or name a folder with --dir or PUNCTUAL_DIR"),
+        None => Finding::new(
+            Verdict::Note,
+            format!("no folder found: the built-in examples are served ({workflows})"),
+        )
+        .advise("make ./workflows/NAME.yaml, or name a folder with --dir or PUNCTUAL_DIR"),
         Some(path) if !path.is_dir() => {
             Finding::new(Verdict::Broken, format!("the folder {} is not there", shown(path)))
                 .advise("make it, or name another with --dir")
         }
-        Some(_) if catalog.workflows.is_empty() => {
-            Finding::new(Verdict::Note, format!("folder: {} holds no workflow", house.folder_shown()))
-                .advise("a workflow is a file workflows/NAME.yaml")
+        Some(_) if catalog.workflows.is_empty() => Finding::new(
+            Verdict::Note,
+            format!("folder: {} holds no workflow", house.folder_shown()),
+        )
+        .advise("a workflow is a file workflows/NAME.yaml"),
+        Some(_) => {
+            Finding::new(Verdict::Good, format!("folder: {} ({workflows})", house.folder_shown()))
         }
-        Some(_) => Finding::new(Verdict::Good, format!("folder: {} ({workflows})", house.folder_shown())),
     });
     findings.push(match &catalog.configuration.origin {
         Origin::File(file) => Finding::new(Verdict::Good, format!("configuration: {}", shown(file))),
@@ -133,8 +139,12 @@ fn definitions(house: &House) -> Vec<Finding> {
     let warnings = catalog.diagnostics.len() - errors;
     findings.push(match (errors, warnings) {
         (0, 0) => Finding::new(Verdict::Good, "every file checks without a remark"),
-        (0, n) => Finding::new(Verdict::Note, count(n, "warning")).advise("'punctual check' shows them"),
-        (n, _) => Finding::new(Verdict::Broken, count(n, "error")).advise("'punctual check' shows them"),
+        (0, n) => {
+            Finding::new(Verdict::Note, count(n, "warning")).advise("'punctual check' shows them")
+        }
+        (n, _) => {
+            Finding::new(Verdict::Broken, count(n, "error")).advise("'punctual check' shows them")
+        }
     });
     for (name, why) in &catalog.configuration.unusable {
         findings.push(Finding::new(Verdict::Broken, format!("model '{name}' is unusable: {why}")));
@@ -159,15 +169,19 @@ async fn providers(house: &House) -> Vec<Finding> {
         let Some(reached) = reached else { continue };
         let (style, key) = key_state(provider);
         findings.push(if style == Style::Bad {
-            Finding::new(Verdict::Broken, format!("{}: key: {key}", provider.name))
-                .advise("export it where the client starts the server, or name another with api_key")
+            Finding::new(Verdict::Broken, format!("{}: key: {key}", provider.name)).advise(
+                "export it where the client starts the server, or name another with api_key",
+            )
         } else {
             Finding::new(Verdict::Good, format!("{}: key: {key}", provider.name))
         });
         findings.push(match reached {
-            Ok(host) => Finding::new(Verdict::Good, format!("{}: {host} can be reached", provider.name)),
-            Err(why) => Finding::new(Verdict::Broken, format!("{}: {why}", provider.name))
-                .advise("check base_url, the network, and whether a proxy or firewall stands between"),
+            Ok(host) => {
+                Finding::new(Verdict::Good, format!("{}: {host} can be reached", provider.name))
+            }
+            Err(why) => Finding::new(Verdict::Broken, format!("{}: {why}", provider.name)).advise(
+                "check base_url, the network, and whether a proxy or firewall stands between",
+            ),
         });
     }
     if findings.is_empty() {
@@ -179,8 +193,11 @@ async fn providers(house: &House) -> Vec<Finding> {
 /// Whether runs can be kept.
 fn state(state: &State) -> Finding {
     let Some(folder) = state.folder() else {
-        return Finding::new(Verdict::Note, "neither HOME nor XDG_STATE_HOME is set: runs are not kept")
-            .advise("name a folder with --state");
+        return Finding::new(
+            Verdict::Note,
+            "neither HOME nor XDG_STATE_HOME is set: runs are not kept",
+        )
+        .advise("name a folder with --state");
     };
     let mark = folder.join(".doctor");
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&mark, b""));
@@ -197,24 +214,32 @@ fn state(state: &State) -> Finding {
 
 /// MCP clients whose configuration is on this machine.
 fn clients() -> Vec<Finding> {
-    let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
+    let home =
+        std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
     let Some(home) = home else {
         return vec![Finding::new(Verdict::Note, "HOME is not set: clients were not looked for")];
     };
-    let config = std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+    let config =
+        std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
     let known: [(&str, Vec<PathBuf>); 5] = [
-        ("Claude Desktop", vec![
-            home.join("Library/Application Support/Claude"),
-            config.join("Claude"),
-            home.join("AppData/Roaming/Claude"),
-        ]),
+        (
+            "Claude Desktop",
+            vec![
+                home.join("Library/Application Support/Claude"),
+                config.join("Claude"),
+                home.join("AppData/Roaming/Claude"),
+            ],
+        ),
         ("Claude Code", vec![home.join(".claude.json"), home.join(".claude")]),
         ("Cursor", vec![home.join(".cursor")]),
-        ("VS Code", vec![
-            home.join("Library/Application Support/Code/User"),
-            config.join("Code/User"),
-            home.join("AppData/Roaming/Code/User"),
-        ]),
+        (
+            "VS Code",
+            vec![
+                home.join("Library/Application Support/Code/User"),
+                config.join("Code/User"),
+                home.join("AppData/Roaming/Code/User"),
+            ],
+        ),
         ("Codex", vec![home.join(".codex")]),
     ];
     let mut findings = Vec::new();
@@ -231,8 +256,11 @@ fn clients() -> Vec<Finding> {
     }
     if findings.is_empty() {
         findings.push(
-            Finding::new(Verdict::Note, "none found: no Claude Desktop, Claude Code, Cursor, VS Code or Codex")
-                .advise("any MCP client works: it starts 'punctual serve'"),
+            Finding::new(
+                Verdict::Note,
+                "none found: no Claude Desktop, Claude Code, Cursor, VS Code or Codex",
+            )
+            .advise("any MCP client works: it starts 'punctual serve'"),
         );
     }
     findings
@@ -240,12 +268,13 @@ fn clients() -> Vec<Finding> {
 
 /// Whether one of a client's configuration files names this program.
 fn mentions(place: &Path) -> bool {
-    const FILES: [&str; 4] = ["claude_desktop_config.json", "mcp.json", "config.toml", "settings.json"];
+    const FILES: [&str; 4] =
+        ["claude_desktop_config.json", "mcp.json", "config.toml", "settings.json"];
     let files = FILES.iter().map(|name| place.join(name)).chain([place.to_owned()]);
     let small = |path: &PathBuf| {
         std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() < 4 << 20)
     };
-    files.filter(small).any(|path| {
-        std::fs::read_to_string(path).is_ok_and(|text| text.contains("punctual"))
-    })
+    files
+        .filter(small)
+        .any(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("punctual")))
 }

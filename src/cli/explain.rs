@@ -10,14 +10,14 @@ use super::exit::Exit;
 use super::graph::{bound, critical_path, lines};
 use super::house::House;
 use super::output;
-use super::place::{Place, Simulated, shown};
+use super::place::{Place, Regime, shown};
 use super::run::find;
 use super::table::Table;
 use super::terminal::{Style, Terminal, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
-    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy,
+    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
     Work,
 };
 use crate::domain::time::show;
@@ -41,15 +41,15 @@ pub struct Explain {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    simulated: Simulated,
+    regime: Regime,
 }
 
 impl Explain {
     /// Runs the command.
     pub async fn run(self) -> Exit {
-        match find(&self.workflow, &self.place, &self.simulated).await {
+        match find(&self.workflow, &self.place, &self.regime.into()).await {
             Ok((house, workflow)) => {
-                let terminal = Terminal::of_stdout();
+                let terminal = output::screen();
                 output::result(explained(&house, &workflow, terminal).join("\n"));
                 Exit::Done
             }
@@ -103,7 +103,11 @@ fn facts(name: &str, value: &str, terminal: Terminal) -> Vec<String> {
 fn deadline(plan: &Plan) -> String {
     let end = Plan::end_at(plan.deadline).since_start();
     let reserve = plan.deadline.saturating_sub(end);
-    format!("{}; a run ends {} earlier, so that its answer leaves in time", show(plan.deadline), show(reserve))
+    format!(
+        "{}; a run ends {} earlier, so that its answer leaves in time",
+        show(plan.deadline),
+        show(reserve)
+    )
 }
 
 fn budget(plan: &Plan) -> String {
@@ -127,15 +131,24 @@ fn path_text(plan: &Plan) -> String {
         .map(|ix| plan.step(*ix))
         .map(|step| format!("{} ({})", step.name, bound(step)))
         .collect();
-    format!("{} = {total} tokens at most, the longest chain; the deadline is shared out along it", steps.join(" → "))
+    format!(
+        "{} = {total} tokens at most, the longest chain; the deadline is shared out along it",
+        steps.join(" → ")
+    )
 }
 
 /// When each step stops relying on an attempt, and by which rule.
 fn cutoffs(plan: &Plan, terminal: Terminal) -> Vec<String> {
     let shares = Shares::of(plan);
     let end = Plan::end_at(plan.deadline).since_start();
-    let mut table =
-        Table::new(["step", "no first token", "stalled", "in all", "share of the deadline", "rule"]);
+    let mut table = Table::new([
+        "step",
+        "no first token",
+        "stalled",
+        "in all",
+        "share of the deadline",
+        "rule",
+    ]);
     let (mut automatic, mut waves) = (false, false);
     for ix in plan.step_ixs() {
         let step = plan.step(ix);
@@ -172,51 +185,63 @@ fn cutoffs(plan: &Plan, terminal: Terminal) -> Vec<String> {
         ));
     }
     if waves {
-        say("A step with items shares its time among the waves that its list and max_parallel make.");
+        say(
+            "A step with items shares its time among the waves that its list and max_parallel make.",
+        );
     }
     text
 }
 
 /// The policies, each once, with the steps it holds for.
 fn policies(plan: &Plan, terminal: Terminal) -> Vec<String> {
-    let mut groups: Vec<(&Policy, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(Policy, Vec<&str>)> = Vec::new();
     for step in &plan.steps {
         let Work::Model { policy, .. } = &step.work else { continue };
-        // Cutoffs are told apart already.
-        let same = |other: &&Policy| Policy { cutoff: policy.cutoff, ..(*other).clone() } == *policy;
-        match groups.iter_mut().find(|(other, _)| same(other)) {
+        let shown = apart(policy);
+        match groups.iter_mut().find(|(other, _)| *other == shown) {
             Some((_, names)) => names.push(&step.name),
-            None => groups.push((policy, vec![&step.name])),
+            None => groups.push((shown, vec![&step.name])),
         }
     }
     let mut text = Vec::new();
     for (policy, names) in groups {
         text.push(format!("  {}", terminal.paint(Style::Bold, names.join(", "))));
-        let facts = [
-            ("too late", after_cut(policy)),
-            ("throttled", trouble(policy.on.limited).to_owned()),
-            ("down", trouble(policy.on.down).to_owned()),
-            ("invalid", on_invalid(policy.on.invalid).to_owned()),
-            ("too long", on_too_long(policy.on.too_long).to_owned()),
-            ("refused", on_refused(policy.on.refused).to_owned()),
-            ("rejected", on_rejected(policy.on.rejected).to_owned()),
-            (
-                "at most",
-                format!(
-                    "{} attempts and {} changes of path for a step or item, {} apart",
-                    policy.attempts,
-                    policy.max_swaps,
-                    show(policy.swap_delay)
-                ),
-            ),
-        ];
-        for (name, what) in facts {
-            let mut lines = wrap(&what, terminal.width - 16).into_iter();
-            text.push(format!("    {name:10}  {}", lines.next().unwrap_or_default()));
-            text.extend(lines.map(|line| format!("{:16}{line}", "")));
+        let attempts = format!(
+            "{} attempts and {} changes of path for a step or item, {} apart",
+            policy.attempts,
+            policy.max_swaps,
+            show(policy.swap_delay)
+        );
+        for (name, what) in [
+            ("too late", after_cut(&policy).as_str()),
+            ("throttled", trouble(policy.on.limited)),
+            ("down", trouble(policy.on.down)),
+            ("invalid", on_invalid(policy.on.invalid)),
+            ("too long", on_too_long(policy.on.too_long)),
+            ("refused", on_refused(policy.on.refused)),
+            ("at most", attempts.as_str()),
+        ] {
+            text.extend(named(name, what, terminal));
         }
     }
+    for step in plan.steps.iter().filter(|step| step.validates.is_some()) {
+        let Work::Model { policy, .. } = &step.work else { continue };
+        text.push(format!("  {}", terminal.paint(Style::Bold, format!("{} says no", step.name))));
+        text.extend(named("rejected", on_rejected(policy.on.rejected), terminal));
+    }
     text
+}
+
+/// A policy without what is told elsewhere: its cutoffs, and what follows a rejection.
+fn apart(policy: &Policy) -> Policy {
+    let usual = Policy::default();
+    let on = Reactions { rejected: usual.on.rejected, ..policy.on };
+    Policy { cutoff: usual.cutoff, on, ..policy.clone() }
+}
+
+fn named(name: &str, what: &str, terminal: Terminal) -> Vec<String> {
+    let lines = wrap(what, terminal.width - 16).into_iter().enumerate();
+    lines.map(|(at, line)| format!("    {:10}  {line}", if at == 0 { name } else { "" })).collect()
 }
 
 fn indented(text: &str, terminal: Terminal, by: usize) -> Vec<String> {
@@ -316,7 +341,11 @@ fn models(plan: &Plan) -> Vec<String> {
             if plan.provider_of(*path).simulated {
                 facts.push("simulated".to_owned());
             }
-            text.push(format!("    {}. {}  {}", at + 1, known.label, facts.join(", ")).trim_end().to_owned());
+            text.push(
+                format!("    {}. {}  {}", at + 1, known.label, facts.join(", "))
+                    .trim_end()
+                    .to_owned(),
+            );
         }
     }
     text

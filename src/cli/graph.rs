@@ -71,7 +71,8 @@ pub fn lines(plan: &Plan, terminal: Terminal) -> Vec<String> {
             let room = terminal.width.saturating_sub(before).max(20);
             let mut notes = wrap(&notes(plan, step), room).into_iter();
             let first = notes.next().unwrap_or_default();
-            let line = format!("  {joint} {shown}  {role:9}  {:work$}  {first}", self::work(plan, step));
+            let line =
+                format!("  {joint} {shown}  {role:9}  {:work$}  {first}", self::work(plan, step));
             lines.push(line.trim_end().to_owned());
             let beside = if at + 1 < steps.len() { "  │" } else { "" };
             lines.extend(notes.map(|more| format!("{beside:before$}{more}")));

@@ -89,7 +89,9 @@ impl House {
             Origin::Found(names) => format!("none; found: {}", names.join(", ")),
             Origin::Simulated => match self.folder.simulation() {
                 Some((regime, seed)) => format!("simulator ({regime}, seed {seed}), as asked for"),
-                None => "none, and no key and no local model server: the simulator answers".to_owned(),
+                None => {
+                    "none, and no key and no local model server: the simulator answers".to_owned()
+                }
             },
         }
     }

@@ -6,7 +6,7 @@ use super::check::painted;
 use super::exit::Exit;
 use super::house::{House, is_simulated};
 use super::output;
-use super::place::{Place, Simulated};
+use super::place::{Place, Regime};
 use super::summary::count;
 use super::table::Table;
 use super::terminal::{Style, Terminal};
@@ -31,14 +31,14 @@ pub struct List {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    simulated: Simulated,
+    regime: Regime,
 }
 
 impl List {
     /// Runs the command.
     pub async fn run(self) -> Exit {
-        let house = House::open(&self.place, &self.simulated).await;
-        let terminal = Terminal::of_stdout();
+        let house = House::open(&self.place, &self.regime.into()).await;
+        let terminal = output::screen();
         let missing = house.catalog.diagnostics.iter().find(|found| found.code == NO_FOLDER);
         if let Some(missing) = missing {
             return output::refuse(
@@ -89,8 +89,11 @@ fn models(configuration: &Configuration) -> Table {
         };
         let links = [link("faster", &model.faster), link("stronger", &model.stronger)];
         let links: Vec<String> = links.into_iter().filter(|link| !link.is_empty()).collect();
-        let paths: Vec<String> =
-            model.paths.iter().map(|path| format!("{}/{}", path.provider, path.profile.id)).collect();
+        let paths: Vec<String> = model
+            .paths
+            .iter()
+            .map(|path| format!("{}/{}", path.provider, path.profile.id))
+            .collect();
         table.row(vec![
             (Style::Bold, model.name.clone()),
             (Style::Dim, links.join(", ")),

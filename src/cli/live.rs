@@ -100,7 +100,8 @@ fn line(report: &RunReport, items: &[StepReport], width: usize, terminal: Termin
     } else {
         Some(report.elapsed_ms)
     };
-    let took = started.zip(until).map(|(from, to)| show(Duration::from_millis(to.saturating_sub(from))));
+    let took =
+        started.zip(until).map(|(from, to)| show(Duration::from_millis(to.saturating_sub(from))));
     let mut told = match items {
         [one] => doing(one),
         _ => format!("{done} of {} items", items.len()),
@@ -144,7 +145,12 @@ mod tests {
         }
     }
 
-    fn step(name: &str, item: Option<u32>, status: &str, attempts: Vec<AttemptReport>) -> StepReport {
+    fn step(
+        name: &str,
+        item: Option<u32>,
+        status: &str,
+        attempts: Vec<AttemptReport>,
+    ) -> StepReport {
         StepReport {
             step: name.to_owned(),
             item,
@@ -159,7 +165,8 @@ mod tests {
     #[test]
     fn each_step_has_one_line_and_its_items_are_counted() {
         let racing = vec![attempt("a/x", "primary", ""), attempt("b/y", "hedge", "")];
-        let repaired = vec![attempt("a/x", "primary", "failed"), attempt("a/x", "repair", "accepted")];
+        let repaired =
+            vec![attempt("a/x", "primary", "failed"), attempt("a/x", "repair", "accepted")];
         let report = RunReport {
             elapsed_ms: 3_000,
             deadline_ms: 20_000,

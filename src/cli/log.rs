@@ -55,7 +55,10 @@ mod tests {
 
     #[test]
     fn the_protocol_library_cannot_be_made_to_log_whole_messages() {
-        assert_eq!(held("debug, rmcp::service=trace,punctual=info"), "debug,punctual=info,rmcp=warn");
+        assert_eq!(
+            held("debug, rmcp::service=trace,punctual=info"),
+            "debug,punctual=info,rmcp=warn"
+        );
         assert_eq!(held(""), "rmcp=warn");
     }
 }

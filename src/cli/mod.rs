@@ -35,12 +35,15 @@ use clap::{Parser, Subcommand};
 
 use exit::Exit;
 use log::Level;
-use terminal::Terminal;
 
 /// LLM workflows as MCP tools that answer before a deadline.
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, max_term_width = 100, after_help = EXAMPLES)]
-#[command(arg_required_else_help = true, subcommand_required = true, disable_help_subcommand = true)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -130,11 +133,11 @@ fn refused(error: &clap::Error) -> Exit {
     let shown = |colour: bool| if colour { text.ansi().to_string() } else { text.to_string() };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            output::result(shown(Terminal::of_stdout().colour).trim_end());
+            output::result(shown(output::screen().colour).trim_end());
             Exit::Done
         }
         _ => {
-            output::note(shown(Terminal::of_stderr().colour).trim_end());
+            output::note(shown(output::side_screen().colour).trim_end());
             Exit::Usage
         }
     }

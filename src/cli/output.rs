@@ -3,11 +3,29 @@
 //! A reader that goes away (`punctual list | head -1`) is not an error: what is printed after that is dropped.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use terminal_size::terminal_size_of;
 
 use super::exit::Exit;
+use super::terminal::Terminal;
+
+/// Where results are shown.
+#[must_use]
+pub fn screen() -> Terminal {
+    let out = io::stdout();
+    let size = terminal_size_of(&out).map(|(width, height)| (width.0, height.0));
+    Terminal::new(out.is_terminal(), size)
+}
+
+/// Where everything else is shown.
+#[must_use]
+pub fn side_screen() -> Terminal {
+    let err = io::stderr();
+    let size = terminal_size_of(&err).map(|(width, height)| (width.0, height.0));
+    Terminal::new(err.is_terminal(), size)
+}
 
 /// Prints a result, and a line end.
 pub fn result(text: impl Display) {

@@ -8,16 +8,24 @@ use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::definition::environment::Environment;
 use crate::store::RunStore;
 
+const DIR_HELP: &str = "Folder with punctual.yaml or workflows/. Default: $PUNCTUAL_DIR, else the current \
+    folder where it holds one of these, else ~/.config/punctual, else the built-in examples";
+const STATE_HELP: &str = "Folder of the latest runs. Default: $XDG_STATE_HOME/punctual, else \
+    ~/.local/state/punctual";
+
 /// Where definitions are.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where")]
 pub struct Place {
-    /// Folder with `punctual.yaml` or `workflows/`. Default: $`PUNCTUAL_DIR`, else the current folder where it
-    /// holds one of these, else ~/.config/punctual, else the built-in examples
-    #[arg(long, value_name = "DIR")]
+    /// The folder of definitions.
+    #[arg(long, value_name = "DIR", help = DIR_HELP)]
     pub dir: Option<PathBuf>,
-    /// Configuration file, where it is not the folder's `punctual.yaml`
-    #[arg(long, value_name = "FILE")]
+    /// The configuration file, where it is another than the folder's.
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Configuration file, where it is not the folder's punctual.yaml"
+    )]
     pub config: Option<PathBuf>,
 }
 
@@ -25,20 +33,29 @@ pub struct Place {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where")]
 pub struct State {
-    /// Folder of the latest runs. Default: $`XDG_STATE_HOME/punctual`, else ~/.local/state/punctual
-    #[arg(long, value_name = "DIR")]
+    /// The folder of the latest runs.
+    #[arg(long, value_name = "DIR", help = STATE_HELP)]
     pub state: Option<PathBuf>,
 }
 
 /// Whether the simulator answers instead of models.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Simulator")]
-pub struct Simulated {
+pub struct Regime {
     /// Asks no model: answers are made up and fare as in this regime (calm, pooled, busy, brownout, down,
     /// fastlong)
     #[arg(long, value_name = "REGIME", value_parser = clap::builder::PossibleValuesParser::new(REGIMES))]
     #[arg(hide_possible_values = true, num_args = 0..=1, default_missing_value = DEFAULT_REGIME)]
     pub simulate: Option<String>,
+}
+
+/// The same, with its luck and its clock.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Simulator")]
+pub struct Simulated {
+    /// Whether.
+    #[command(flatten)]
+    pub regime: Regime,
     /// Seeds the simulator's luck: the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -56,11 +73,17 @@ pub enum Speed {
     Virtual,
 }
 
+impl From<Regime> for Simulated {
+    fn from(regime: Regime) -> Self {
+        Self { regime, ..Self::default() }
+    }
+}
+
 impl Simulated {
     /// Regime and seed, where simulation is asked for.
     #[must_use]
     pub fn regime(&self) -> Option<(&str, u64)> {
-        Some((self.simulate.as_deref()?, self.seed.unwrap_or(DEFAULT_SEED)))
+        Some((self.regime.simulate.as_deref()?, self.seed.unwrap_or(DEFAULT_SEED)))
     }
 
     /// How fast its clock runs.

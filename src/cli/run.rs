@@ -15,7 +15,7 @@ use super::live::{BEAT, Block, steps};
 use super::output;
 use super::place::{Place, Simulated, Speed, State, shown};
 use super::summary;
-use super::terminal::{Style, Terminal};
+use super::terminal::Style;
 use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
 use crate::definition::config::DEFAULT_SEED;
 use crate::definition::diagnostic::Diagnostic;
@@ -164,7 +164,7 @@ impl Run {
     }
 
     fn show(&self, report: &RunReport) {
-        let terminal = Terminal::of_stderr();
+        let terminal = output::side_screen();
         if self.json {
             output::json(report);
         } else if let Some(output) = &report.output {
@@ -225,7 +225,7 @@ async fn find_file(
 
 /// Waits for the run, drawing its steps; whether it was interrupted.
 async fn follow(handle: &RunHandle) -> (RunReport, bool) {
-    let terminal = Terminal::of_stderr();
+    let terminal = output::side_screen();
     let mut block = Block::new(terminal);
     let mut beat = tokio::time::interval(BEAT);
     let mut interrupted = false;
@@ -302,7 +302,7 @@ fn missing(house: &House, name: &str) -> Exit {
 
 /// A workflow that cannot be used, with the reasons.
 fn broken(file: &str, diagnostics: &[Diagnostic], catalog: &Catalog) -> Exit {
-    let terminal = Terminal::of_stderr();
+    let terminal = output::side_screen();
     let mine = diagnostics.iter().filter(|found| found.is_error());
     let configuration = catalog
         .diagnostics

@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::output;
 use super::place::{State, shown};
 use super::table::Table;
-use super::terminal::{Style, Terminal};
+use super::terminal::Style;
 use crate::domain::money::Usd;
 use crate::domain::time::show;
 use crate::trace::report::RunReport;
@@ -94,13 +94,14 @@ impl Runs {
             });
             return Exit::Done;
         }
-        output::result(table(&found).lines(Terminal::of_stdout(), 0).join("\n"));
+        output::result(table(&found).lines(output::screen(), 0).join("\n"));
         Exit::Done
     }
 }
 
 fn table(reports: &[RunReport]) -> Table {
-    let mut table = Table::new(["run", "started (UTC)", "workflow", "outcome", "took", "cost", "note"]);
+    let mut table =
+        Table::new(["run", "started (UTC)", "workflow", "outcome", "took", "cost", "note"]);
     for report in reports {
         let cost = Usd::from_dollars(report.cost_usd).unwrap_or(Usd::ZERO);
         let failure = report.failure.as_ref().filter(|_| report.outcome == "failed");

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::exit::Exit;
 use super::house::{House, lanes, prepared};
 use super::output;
-use super::place::{Place, Simulated, State};
+use super::place::{Place, Simulated, Speed, State};
 use super::summary::count;
 use crate::definition::catalog::Catalog;
 use crate::definition::environment::Environment;
@@ -21,11 +21,18 @@ use crate::driver::Host;
 use crate::driver::clock::Clock;
 use crate::server::{ServeEnd, ServerOptions, serve_stdio};
 
+const ABOUT: &str = "\
+Serves the workflows as MCP tools on standard input and output
+
+Each workflow is a tool that answers before its deadline. Beside them stand list_workflows,
+run_workflow, get_run and cancel_run, for clients that never look at a changed list of tools.";
+
 const EXAMPLES: &str = "\
 A client starts this command by itself. Its configuration names the program and its arguments; for
 Claude Desktop, Cursor and others it is
 
-  {\"mcpServers\": {\"punctual\": {\"command\": \"punctual\", \"args\": [\"serve\", \"--dir\", \"/path/to/folder\"]}}}
+  {\"mcpServers\": {\"punctual\": {
+    \"command\": \"punctual\", \"args\": [\"serve\", \"--dir\", \"/path/to/folder\"]}}}
 
 and for Claude Code: claude mcp add punctual -- punctual serve --dir /path/to/folder
 
@@ -35,13 +42,12 @@ quarantined: its last good version keeps serving, and list_workflows says what i
 
 /// Serves the workflows as MCP tools on standard input and output
 ///
-/// Each workflow is a tool that answers before its deadline. Beside them stand list_workflows,
-/// run_workflow, get_run and cancel_run, for clients that never look at a changed list of tools.
+/// Each workflow is a tool that answers before its deadline.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
 pub struct Serve {
-    /// Offers the workflows alone, without list_workflows, run_workflow, get_run and cancel_run
-    #[arg(long)]
+    /// Offers the workflows alone.
+    #[arg(long, help = "Offers the workflows alone, without the four tools beside them")]
     no_fixed_tools: bool,
     /// Serves the built-in examples, whatever the current folder holds
     #[arg(long, hide = true, conflicts_with_all = ["dir", "config"])]
@@ -57,6 +63,10 @@ pub struct Serve {
 impl Serve {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if self.simulated.speed == Some(Speed::Virtual) {
+            let why = "a server lives in real time: --speed takes a number from 0.01 to 1000 here";
+            return output::refuse(Exit::Usage, why);
+        }
         let environment = Environment::of_process();
         let folder = if self.builtin {
             Folder::builtin()
@@ -127,10 +137,10 @@ async fn relay(
     server: watch::Sender<Arc<Catalog>>,
     clock: Clock,
 ) -> Infallible {
-    let mut before = server.borrow().clone();
+    let mut last = server.borrow().clone();
     while catalogs.changed().await.is_ok() {
         let catalog = catalogs.borrow_and_update().clone();
-        let (old, new) = (&before.configuration, &catalog.configuration);
+        let (old, new) = (&last.configuration, &catalog.configuration);
         // The same providers keep their connections and the counts of their minute.
         if old.providers != new.providers || old.limits != new.limits {
             let (lanes, wrong) = lanes(new, clock);
@@ -139,11 +149,11 @@ async fn relay(
             }
             host.reconfigure(lanes, new.limits);
         }
-        complain(&catalog, Some(&before));
+        complain(&catalog, Some(&last));
         let served = count(catalog.workflows.len(), "workflow");
         tracing::info!(generation = catalog.generation, "reloaded: {served}");
         server.send_replace(catalog.clone());
-        before = catalog;
+        last = catalog;
     }
     std::future::pending().await
 }

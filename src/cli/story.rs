@@ -85,10 +85,13 @@ fn launched(step: &StepReport, at: usize, attempt: &AttemptReport) -> Option<Hap
             let what = before.failure.as_ref().map_or("", |failure| failure.message.as_str());
             // One violation makes the point; the trace has them all.
             let what = clip(what.split("; /").next().unwrap_or_default(), 120);
-            let text = format!("{name}: invalid answer ({class}: {what}); {path} is told what was wrong");
+            let text =
+                format!("{name}: invalid answer ({class}: {what}); {path} is told what was wrong");
             (Kind::Repair, text)
         }
-        "revision" => (Kind::Revision, format!("{name}: sent back by its validator, again on {path}")),
+        "revision" => {
+            (Kind::Revision, format!("{name}: sent back by its validator, again on {path}"))
+        }
         _ if still => {
             let text = format!("{name}: {path} now races {}, which may still win", before.path);
             (Kind::Swap, text)

@@ -1,7 +1,6 @@
 //! What the terminal can show: its width, and colour where it is wanted.
 
 use std::fmt;
-use std::io::IsTerminal;
 
 /// Width where there is no terminal to ask.
 const PLAIN_WIDTH: usize = 100;
@@ -43,23 +42,9 @@ pub enum Style {
 }
 
 impl Terminal {
-    /// Standard output's.
+    /// What a stream leads to, `size` being columns and lines where they are known.
     #[must_use]
-    pub fn of_stdout() -> Self {
-        let out = std::io::stdout();
-        let size = terminal_size::terminal_size_of(&out);
-        Self::new(out.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
-    }
-
-    /// Standard error's.
-    #[must_use]
-    pub fn of_stderr() -> Self {
-        let err = std::io::stderr();
-        let size = terminal_size::terminal_size_of(&err);
-        Self::new(err.is_terminal(), size.map(|(width, height)| (width.0, height.0)))
-    }
-
-    fn new(is_terminal: bool, size: Option<(u16, u16)>) -> Self {
+    pub fn new(is_terminal: bool, size: Option<(u16, u16)>) -> Self {
         let wanted = |name: &str| std::env::var_os(name).is_none_or(|value| value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let (width, height) = size.map_or((PLAIN_WIDTH, HEIGHT), |(w, h)| (w.into(), h.into()));
@@ -71,6 +56,7 @@ impl Terminal {
 
     /// A terminal that understands nothing: files, pipes, tests.
     #[must_use]
+    #[cfg(test)]
     pub const fn plain(width: usize) -> Self {
         Self { width, height: HEIGHT, colour: false, live: false }
     }

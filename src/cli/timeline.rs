@@ -72,7 +72,8 @@ impl<'a> Timeline<'a> {
         let mut left = self.report.steps.as_slice();
         while let Some((step, rest)) = left.split_first() {
             let rows = self.step(step);
-            if lines.len() + rows.len() >= most && !(rest.is_empty() && lines.len() + rows.len() <= most)
+            if lines.len() + rows.len() >= most
+                && !(rest.is_empty() && lines.len() + rows.len() <= most)
             {
                 lines.push(format!("… and {} more; --json has them all", left.len()));
                 break;
@@ -104,7 +105,11 @@ impl<'a> Timeline<'a> {
         let mut rows: Vec<String> = Vec::with_capacity(step.attempts.len() + 1);
         for (at, attempt) in step.attempts.iter().enumerate() {
             let row = self.attempt(step, attempt);
-            rows.push(if at == 0 { format!("{name} {row}") } else { format!("{:width$} {row}", "") });
+            rows.push(if at == 0 {
+                format!("{name} {row}")
+            } else {
+                format!("{:width$} {row}", "")
+            });
         }
         if !matches!(step.status.as_str(), "ok" | "running" | "waiting") {
             let blank = self.path + 1 + CAUSE + 1 + self.bar + 1;

@@ -56,7 +56,7 @@ impl Trace {
         if self.json {
             output::json(report);
         } else {
-            output::result(drawn(report, Terminal::of_stdout()).join("\n"));
+            output::result(drawn(report, output::screen()).join("\n"));
         }
         Exit::Done
     }
@@ -72,12 +72,11 @@ fn find<'a>(reports: &'a [RunReport], name: &str) -> Result<&'a RunReport, Strin
     };
     let mut found = reports.iter().rev().filter(begins);
     match (found.next(), found.next()) {
-        (Some(report), None) => Ok(report),
-        (Some(one), Some(other)) if name.is_empty() || one.run_id != other.run_id => Err(format!(
+        (Some(one), Some(other)) if one.run_id != other.run_id => Err(format!(
             "'{name}' is the beginning of several runs, such as {} and {}: give more of it",
             one.run_id, other.run_id
         )),
-        (Some(report), Some(_)) => Ok(report),
+        (Some(report), _) => Ok(report),
         (None, _) => Err(format!(
             "there is no run '{name}' among the {} kept; 'punctual runs' lists the latest",
             reports.len()
@@ -123,7 +122,8 @@ fn decisions(report: &RunReport, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     for decision in shown() {
         let at = seconds(decision.at_ms);
-        let verb = terminal.paint(action_style(&decision.action), format!("{:action$}", decision.action));
+        let verb =
+            terminal.paint(action_style(&decision.action), format!("{:action$}", decision.action));
         let mut reason = wrap(&decision.reason, terminal.width.saturating_sub(before)).into_iter();
         let first = reason.next().unwrap_or_default();
         lines.push(format!("{at:>10}  {:width$}  {verb}  {first}", of(decision)));

@@ -107,7 +107,10 @@ impl Client {
     ///
     /// # Errors
     /// The server is no MCP server, or says nothing for 20 s.
-    pub async fn connect<R, W>(read: R, write: W) -> Result<(Self, mpsc::Receiver<Told>), ClientError>
+    pub async fn connect<R, W>(
+        read: R,
+        write: W,
+    ) -> Result<(Self, mpsc::Receiver<Told>), ClientError>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
