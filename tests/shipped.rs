@@ -145,6 +145,21 @@ async fn summarize_gives_the_recorded_bullets() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_part_of_a_document_does_not_get_the_answer_recorded_for_the_whole() {
+    let whole = json("summarize.json");
+    let part: String = whole["text"].as_str().unwrap().chars().take(3_000).collect();
+    let report = run_on("summarize", serde_json::json!({ "text": part }), 3).await;
+    let output = report.output.unwrap();
+    for bullet in output["bullets"].as_array().unwrap() {
+        let words = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains(bullet.as_str().unwrap()),
+            "made up by shape, from the text: {bullet}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn support_triage_repairs_its_first_reply_and_quotes_word_for_word() {
     let report = run("support_triage", 3).await;
     assert_eq!(report.outcome, "delivered", "{:?} {:?}", report.failure, report.missing);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::definition::config::Configuration;
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::page::{Page, Reader};
-use crate::definition::raw::{RawSettings, RawWorkflow};
+use crate::definition::raw::RawWorkflow;
 use crate::definition::shelf::Shelf;
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
@@ -207,9 +207,4 @@ impl Lowering<'_> {
             }
         }
     }
-}
-
-/// The settings of a step, with the place of its model where this file names it.
-fn own_model_span(step: &RawSettings, defaults: &RawSettings) -> Option<std::ops::Range<usize>> {
-    step.model.as_ref().or(defaults.model.as_ref()).map(|m| m.span.clone())
 }

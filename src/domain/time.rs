@@ -161,14 +161,14 @@ pub fn show(duration: Duration) -> String {
         format!("{millis} ms")
     } else if millis < 60_000 {
         let tenths = (millis + 50) / 100;
-        if tenths % 10 == 0 {
+        if tenths.is_multiple_of(10) {
             format!("{} s", tenths / 10)
         } else {
             format!("{}.{} s", tenths / 10, tenths % 10)
         }
     } else {
         let seconds = (millis + 500) / 1000;
-        if seconds % 60 == 0 {
+        if seconds.is_multiple_of(60) {
             format!("{} m", seconds / 60)
         } else {
             format!("{} m {} s", seconds / 60, seconds % 60)

@@ -125,6 +125,8 @@ pub struct StepView<'a> {
     pub started: Option<Timestamp>,
     /// When it ended.
     pub ended: Option<Timestamp>,
+    /// Whether it was accepted though no validator vouches for it: not to be reused by a later run.
+    pub unverified: bool,
     items: &'a [ItemState],
 }
 
@@ -229,6 +231,7 @@ impl StepState {
             round: self.round,
             started: self.started,
             ended: self.ended,
+            unverified: self.unverified,
             items: &self.items,
         }
     }

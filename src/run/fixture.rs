@@ -147,6 +147,14 @@ impl Build {
         self
     }
 
+    /// The last step is computed, without a model: this one field.
+    pub(crate) fn computed(mut self, field: &str, expression: &str) -> Self {
+        self.plan.steps.last_mut().unwrap().work = Work::Value;
+        let fields = vec![(field.to_owned(), Expression::parse(expression).unwrap())];
+        self.steps.last_mut().unwrap().work = WorkContent::Value(fields);
+        self
+    }
+
     pub(crate) fn change(mut self, change: impl FnOnce(&mut Plan)) -> Self {
         change(&mut self.plan);
         self

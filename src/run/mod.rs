@@ -205,7 +205,8 @@ impl Run {
     pub fn accepted(&self) -> Vec<(StepIx, Value)> {
         let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
         let complete = |step: &crate::engine::StepView<'_>| {
-            step.status.accepted() && step.items().all(|item| item.status.accepted())
+            let whole = step.items().all(|item| item.status.accepted());
+            step.status.accepted() && whole && !step.unverified
         };
         steps
             .filter(|(_, view)| complete(view))
@@ -265,8 +266,11 @@ impl Run {
         let prompt = match &of.work {
             WorkContent::Prompt(prompt) => prompt,
             WorkContent::Value(fields) => {
-                self.content.compute(step, fields);
-                return Prepared::Done;
+                self.content.compute(step, of, fields);
+                let judges = self.workflow.plan.step(step).validates.is_some();
+                let output = self.content.output(of).filter(|_| judges);
+                let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
+                return pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass });
             }
         };
         let instructions = prompt::instruction_tokens(&prompt.answer);
@@ -337,3 +341,6 @@ impl Run {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

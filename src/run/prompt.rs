@@ -146,7 +146,7 @@ impl Run {
         let place = alive.iter().position(|ix| *ix == spec.step.at()).map_or(1, |at| at + 1);
         let interruption = match (before.failure, before.ended) {
             (Some(failure), _) => failure.class.to_string(),
-            (None, Some((_, AttemptEnd::Cut))) | (None, None) => {
+            (None, Some((_, AttemptEnd::Cut)) | None) => {
                 let since = now.since(before.sent.unwrap_or(before.launched));
                 format!("too slow after {}", crate::domain::time::show(since))
             }

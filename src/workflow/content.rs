@@ -5,10 +5,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{PromptContent, StepContent, WorkContent, Workflow};
+use super::{PromptContent, StepContent, Workflow};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::message::{Message, Prompt};
 use crate::domain::outcome::Status;
+use crate::schema::Schema;
 use crate::template::RenderError;
 
 /// The values of a run so far.
@@ -85,8 +86,14 @@ impl Content {
         }
     }
 
-    /// Computes a step without a model.
-    pub fn compute(&mut self, step: StepIx, fields: &[(String, crate::expression::Expression)]) {
+    /// Computes a step without a model. Like an accepted answer it is bound for the validator that may judge
+    /// it.
+    pub fn compute(
+        &mut self,
+        step: StepIx,
+        of: &StepContent,
+        fields: &[(String, crate::expression::Expression)],
+    ) {
         let bindings = Value::Object(std::mem::take(&mut self.bindings));
         let value = fields.iter().map(|(name, expr)| (name.clone(), expr.evaluate(&bindings)));
         let value = Value::Object(value.collect());
@@ -94,6 +101,7 @@ impl Content {
             self.bindings = map;
         }
         self.steps[step.at()].answers = vec![Some(value)];
+        self.bind_output(step, of);
     }
 
     /// Renders an item's prompt.
@@ -155,7 +163,7 @@ impl Content {
         if status.accepted() {
             self.bind_output(step, of);
         } else {
-            self.bindings.shift_remove(&of.name);
+            self.unbind_output(of);
         }
     }
 
@@ -165,24 +173,41 @@ impl Content {
         self.bindings.get(&of.name)
     }
 
-    /// The result of the run.
+    /// The result of the run. Fields of an optional part that is not there are absent, not null.
     #[must_use]
     pub fn result(&self, workflow: &Workflow) -> Value {
         let bindings = Value::Object(self.bindings.clone());
         let fields = workflow.output.iter();
-        Value::Object(fields.map(|(name, expr)| (name.clone(), expr.evaluate(&bindings))).collect())
+        let fields = fields.map(|(name, expr)| (name.clone(), expr.evaluate(&bindings)));
+        let shape = Schema::to_shape(workflow.output_schema.source());
+        Schema::drop_absent(&shape, Value::Object(fields.collect()))
     }
 
+    /// Binds a step's output; for a fan-out the list of outputs, and under `NAME.items` each with its item.
     fn bind_output(&mut self, step: StepIx, of: &StepContent) {
-        let answers = self.steps[step.at()].answers.iter().flatten().cloned();
-        let output = match (&of.each, &of.work) {
-            (Some(_), WorkContent::Prompt(_) | WorkContent::Value(_)) => answers.collect(),
-            (None, WorkContent::Prompt(_) | WorkContent::Value(_)) => {
-                answers.into_iter().next().unwrap_or(Value::Null)
-            }
+        let values = &self.steps[step.at()];
+        let output = if of.each.is_some() {
+            let good = (0_u32..).zip(&values.answers).filter_map(|(ix, a)| Some((ix, a.as_ref()?)));
+            let items = good.map(|(ix, output)| {
+                let item = values.list.get(ix as usize).unwrap_or(&Value::Null);
+                serde_json::json!({ "item": item, "index": ix, "output": output })
+            });
+            self.bindings.insert(items_name(of), items.collect());
+            values.answers.iter().flatten().cloned().collect()
+        } else {
+            values.answers.iter().flatten().next().cloned().unwrap_or(Value::Null)
         };
         self.bindings.insert(of.name.clone(), output);
     }
+
+    fn unbind_output(&mut self, of: &StepContent) {
+        self.bindings.shift_remove(&of.name);
+        self.bindings.shift_remove(&items_name(of));
+    }
+}
+
+fn items_name(of: &StepContent) -> String {
+    format!("{}.items", of.name)
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -55,13 +55,16 @@ pub fn load(
 fn hide_secrets(found: &mut [Diagnostic]) {
     const NAMES: [&str; 7] =
         ["key", "authorization", "token:", "secret", "cookie", "password", "bearer"];
+    let line = |d: &Diagnostic| d.span.map(|span| span.start.line);
+    let told = found.iter().filter(|d| d.code == super::read::SECRET_IN_FILE);
+    let lines: Vec<Option<usize>> = told.map(line).collect();
     for diagnostic in found {
         let named = diagnostic.source_line.as_ref().is_some_and(|line| {
             let line = line.to_ascii_lowercase();
             NAMES.iter().any(|name| line.contains(name))
                 && !(line.contains("env:") || line.contains("file:"))
         });
-        if named || diagnostic.code == super::read::SECRET_IN_FILE {
+        if named || lines.contains(&line(diagnostic)) {
             diagnostic.source_line = None;
         }
     }

@@ -250,6 +250,13 @@ fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<Se
             reader.error(WRONG_VALUE, &key.span, format!("{what} names two places; keep one"));
             return None;
         }
+        let word = text.value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if key.name == "env" && !(word && text.value.len() <= 128) {
+            reader
+                .error(SECRET_IN_FILE, &text.span, format!("{what}: `env` names no variable"))
+                .help("write the variable's name, not its value, as {env: OPENAI_API_KEY}");
+            return None;
+        }
         let reference = if key.name == "env" {
             SecretRef::Env(text.value)
         } else {

@@ -95,3 +95,11 @@ fn without_a_file_keys_in_the_environment_make_the_configuration() {
     assert_eq!(found.model("judge").unwrap().stronger.as_deref(), Some("best"));
     assert!(!found.is_simulated());
 }
+
+#[test]
+fn a_key_in_the_place_of_its_variables_name_is_not_repeated() {
+    let text = "providers:\n  a: {kind: openai, api_key: {env: sk-abc123}}\n";
+    let (_, found) = read(text, &Environment::default());
+    assert!(found[0].contains("P0501"), "{found:?}");
+    assert!(!found.iter().any(|d| d.contains("abc123")), "{found:?}");
+}

@@ -1,8 +1,8 @@
 //! A step on its way from raw to plan: its texts parsed, its answer typed, its needs collected.
 
+use crate::definition::lower::Lowering;
 use crate::definition::lower::answer::Expected;
 use crate::definition::lower::text::Text;
-use crate::definition::lower::{Lowering, own_model_span};
 use crate::definition::page::Spanned;
 use crate::definition::raw::{RawSettings, RawStep};
 use crate::domain::finding::Code;
@@ -20,7 +20,7 @@ pub struct Draft<'r> {
     pub raw: &'r RawStep,
     /// Its settings, defaults merged in.
     pub settings: RawSettings,
-    /// Where this file names its model.
+    /// Where the step names its model.
     pub model_span: Option<std::ops::Range<usize>>,
     /// `prompt`
     pub prompt: Option<Text<Template>>,
@@ -28,7 +28,7 @@ pub struct Draft<'r> {
     pub system: Option<Text<Template>>,
     /// `each`
     pub each: Option<Text<Expression>>,
-    /// What an item of `each` is; set by `check_texts`.
+    /// `when`
     pub when: Option<Text<Expression>>,
     /// Its answer.
     pub expected: Expected,
@@ -84,7 +84,7 @@ impl Lowering<'_> {
         Draft {
             raw,
             settings: raw.settings.over(defaults),
-            model_span: own_model_span(&raw.settings, &RawSettings::default()),
+            model_span: raw.settings.model.as_ref().map(|model| model.span.clone()),
             prompt,
             system,
             each,

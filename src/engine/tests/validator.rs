@@ -405,3 +405,10 @@ fn a_validators_word_on_the_version_that_was_brought_back_stays_readable() {
         .fails(3, failure(FailureClass::BadRequest))
         .expect(&["accept 0", "close draft ok", "close judge ok", "launch 4 notes a/one primary"]);
 }
+
+#[test]
+fn a_step_shows_that_no_validator_vouches_for_it() {
+    let unverified = |s: &Scenario| s.machine.steps().next().is_some_and(|step| step.unverified);
+    assert!(unverified(&answered(accepting(0)).says(1, false)));
+    assert!(!unverified(&answered(accepting(0)).says(1, true)));
+}
