@@ -169,8 +169,9 @@ async fn called(
                 let Some(id) = &run_id else { continue };
                 if let Some(report) = client.report(id, Duration::ZERO).await?.report {
                     let mut lines = Timeline::of_running(&report, terminal).lines(LINES_MAX);
-                    let at = format!("{} · {LEGEND}", summary::ending(&report));
-                    lines.push(terminal.paint(Style::Dim, clip(&at, terminal.width)).to_string());
+                    for line in [summary::ending(&report), LEGEND.to_owned()] {
+                        lines.push(terminal.paint(Style::Dim, clip(&line, terminal.width)).to_string());
+                    }
                     block.draw(&lines);
                 }
             }

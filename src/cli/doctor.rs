@@ -112,7 +112,7 @@ fn definitions(house: &House) -> Vec<Finding> {
         }
         Some(_) if catalog.workflows.is_empty() => Finding::new(
             Verdict::Note,
-            format!("folder: {} holds no workflow", house.folder_shown()),
+            format!("folder: {} holds no workflow that can be served", house.folder_shown()),
         )
         .advise("a workflow is a file workflows/NAME.yaml"),
         Some(_) => {

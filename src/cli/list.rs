@@ -49,7 +49,12 @@ impl List {
         output::result(format_args!("Folder         {}", house.folder_shown()));
         output::result(format_args!("Configuration  {}", house.origin_shown()));
         let configuration = &house.catalog.configuration;
-        section("Workflows", &workflows(&house), terminal, "none: add one as workflows/NAME.yaml");
+        let none = if house.catalog.quarantined.is_empty() {
+            "none: add one as workflows/NAME.yaml"
+        } else {
+            "none that can be served"
+        };
+        section("Workflows", &workflows(&house), terminal, none);
         section("Models", &models(configuration), terminal, "none");
         section("Providers", &providers(configuration), terminal, "none");
         quarantined(&house, terminal);

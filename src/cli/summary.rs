@@ -72,6 +72,9 @@ pub fn failure(report: &RunReport, failure: &FailureReport, terminal: Terminal) 
         .collect();
     let indent = |line: String| format!("  {line}");
     lines.extend(wrap(&failure.message, terminal.width - 2).into_iter().map(indent));
+    if report.outcome == "cancelled" {
+        return lines;
+    }
     let again = match (failure.retryable, failure.retry_after_ms) {
         (Some(true), Some(ms)) => {
             format!("The same call may fare better in {}.", show(Duration::from_millis(ms)))
