@@ -1,5 +1,12 @@
 //! How late 2,000 concurrent runs end, in real time, against providers that hang or drip for ever: each must
 //! end by its own timer. Baseline: 2,000 bare timers in the same process. `cargo bench --bench lateness`
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark stops where its setting cannot be made"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

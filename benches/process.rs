@@ -1,5 +1,12 @@
 //! A server process with 100 workflows: CPU from its start to its first `tools/list` answer, and memory when
 //! idle. Baseline: the same program asked for its version. `cargo bench --bench process` (Linux)
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark stops where its setting cannot be made"
+)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,6 +1,13 @@
 //! CPU of one run: the engine's decisions, a whole chain of three in virtual time, and on tokio against an
 //! instant in-memory provider. Baseline: the same three exchanges awaited one after another without an
 //! orchestrator. `cargo bench --bench run`
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark stops where its setting cannot be made"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Every kind of mistake in a file, and the exact text a person reads; files that must load.
 //!
 //! `UPDATE_EXPECTED=1 cargo test --test definitions` rewrites the expected texts: read the difference.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,8 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn render(diagnostics: &[Diagnostic]) -> String {
     let mut diagnostics = diagnostics.to_vec();
     Diagnostic::sort(&mut diagnostics);
-    diagnostics.iter().map(|d| format!("{d}\n\n")).collect::<String>().trim_end().to_owned() + "\n"
+    let shown: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    shown.join("\n\n").trim_end().to_owned() + "\n"
 }
 
 /// Compares with the text beside the file; collects what differs.

@@ -65,7 +65,7 @@ async fn run_on(workflow: &str, input: Value, seed: u64) -> RunReport {
             Simulator::new(&provider.name, settings, Pace::REAL, recordings.clone()).unwrap();
         lanes.add(&provider.name, Arc::new(simulator), Limits::default(), clock);
     }
-    let limits = catalog.configuration.limits.clone();
+    let limits = catalog.configuration.limits;
     let host =
         Arc::new(Host::new(HostSettings { lanes, limits, store: None, clock, seed: Some(seed) }));
     let handle = host.start(&catalog.workflows[workflow], input, &CallOptions::default()).unwrap();

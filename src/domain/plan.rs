@@ -353,6 +353,6 @@ impl Plan {
     #[must_use]
     pub fn end_at(deadline: Duration) -> Timestamp {
         let reserve = (deadline / 100).clamp(Duration::from_millis(50), Duration::from_millis(500));
-        Timestamp::after_start(deadline - reserve.min(deadline / 2))
+        Timestamp::after_start(deadline.saturating_sub(reserve.min(deadline / 2)))
     }
 }

@@ -41,18 +41,22 @@ impl Clock {
         self.speed
     }
 
+    fn is_real(&self) -> bool {
+        (self.speed - 1.0).abs() < f64::EPSILON
+    }
+
     /// Time since the clock's start.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads the clock")]
     pub fn now(&self) -> Timestamp {
         let real = Instant::now().duration_since(self.origin);
-        Timestamp::after_start(if self.speed == 1.0 { real } else { real.mul_f64(self.speed) })
+        Timestamp::after_start(if self.is_real() { real } else { real.mul_f64(self.speed) })
     }
 
     /// Waits until the clock shows `at`, rounded up to the next millisecond of the machine's timer.
     pub async fn sleep_until(&self, at: Timestamp) {
         let real = at.since_start();
-        let real = if self.speed == 1.0 { real } else { real.div_f64(self.speed) };
+        let real = if self.is_real() { real } else { real.div_f64(self.speed) };
         match self.origin.checked_add(real) {
             Some(at) => tokio::time::sleep_until(at).await,
             None => std::future::pending().await,

@@ -36,7 +36,7 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
     let mut ended = this.feed(|run, now| run.start(reused, now));
     let mut withdrawn = false;
     while !ended {
-        let wakeup = this.shared.with_run(|run| run.next_wakeup()).unwrap_or(Timestamp::NEVER);
+        let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);
         let clock = this.shared.clock();
         ended = tokio::select! {
             message = inbox.recv() => match message {
@@ -65,7 +65,7 @@ impl Loop {
         let mut ended = false;
         for effect in effects {
             match effect {
-                Effect::Launch(launch) => ended |= self.launch(launch),
+                Effect::Launch(launch) => ended |= self.launch(*launch),
                 Effect::Cancel(attempt) => {
                     if let Some(task) = self.abort.remove(&attempt) {
                         task.abort();

@@ -56,7 +56,7 @@ impl Run {
 
     /// What a broken exchange used, where its provider did not say: nothing where it was refused, else what
     /// had arrived.
-    pub(super) fn sent_usage(&self, failure: &Failure, partial: &str) -> Usage {
+    pub(super) fn sent_usage(failure: &Failure, partial: &str) -> Usage {
         use FailureClass as F;
         let answered = match failure.class {
             F::StreamInterrupted | F::TruncatedOutput | F::ContentFiltered | F::Refusal => true,

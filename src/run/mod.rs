@@ -32,7 +32,7 @@ pub use report::Progress;
 #[derive(Debug)]
 pub enum Effect {
     /// Send a request, and report its signs of life and its end.
-    Launch(Launch),
+    Launch(Box<Launch>),
     /// Close an attempt's connection; nothing more is expected of it.
     Cancel(AttemptId),
     /// The run has ended; its report is final.
@@ -152,7 +152,7 @@ impl Run {
             Ok(reply) => self.examine(step, attempt, reply),
             Err(broken) => {
                 let Broken { failure, partial, usage } = broken;
-                let usage = usage.unwrap_or_else(|| self.sent_usage(&failure, &partial));
+                let usage = usage.unwrap_or_else(|| Self::sent_usage(&failure, &partial));
                 self.answers.insert(attempt, Answered { text: partial, ..Answered::default() });
                 Event::Failed { attempt, failure, usage }
             }
@@ -310,7 +310,12 @@ impl Run {
         match self.exchange(spec, profile, now) {
             Ok((exchange, prompt_tokens)) => {
                 let attempt = spec.attempt;
-                effects.push(Effect::Launch(Launch { attempt, provider, exchange, prompt_tokens }));
+                effects.push(Effect::Launch(Box::new(Launch {
+                    attempt,
+                    provider,
+                    exchange,
+                    prompt_tokens,
+                })));
             }
             Err(error) => events.push(Event::Failed {
                 attempt: spec.attempt,

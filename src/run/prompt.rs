@@ -13,7 +13,7 @@ use crate::engine::AttemptSpec;
 use crate::policy::fallback::Told;
 use crate::provider::{Draw, Exchange};
 use crate::resume::{PARTIAL_MAX, ResumeMessage, Snapshot, bounded, feedback_turn, repair_turn};
-use crate::template::RenderError;
+use crate::template::{RenderError, Template};
 use crate::workflow::{Answer, PromptContent, WorkContent};
 
 /// Most characters of an invalid answer that a repair turn repeats to its model.
@@ -95,7 +95,7 @@ impl Run {
         let judge = self.workflow.plan.step(spec.step).judged_by?;
         let view = self.machine.step(spec.step).filter(|step| step.round > 0)?;
         let texts = content.system.iter().chain([&content.prompt]);
-        if texts.flat_map(|t| t.mentions()).any(|m| m.name == "feedback") || view.round == 0 {
+        if texts.flat_map(Template::mentions).any(|m| m.name == "feedback") || view.round == 0 {
             return None;
         }
         let review = self.content.output(&self.workflow.steps[judge.at()])?;

@@ -147,7 +147,7 @@ impl World {
         let local = Timestamp::after_start(now.since(lodger.arrived));
         for effect in event(&mut lodger.run, local) {
             match effect {
-                Effect::Launch(launch) => self.launch(guest, launch, now),
+                Effect::Launch(launch) => self.launch(guest, *launch, now),
                 Effect::Cancel(attempt) => self.forget(guest, attempt, now),
                 Effect::Finish => self.lodgers[guest.0].ended = Some(local),
             }
