@@ -1,6 +1,12 @@
 //! Laws of the orchestrator under any plan, any faults and any timing: exactly one outcome, in time, within
 //! every budget, with nothing left in flight, nothing accepted twice and no decision that does not replay.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken law ends the test; only inline test modules are exempt by configuration"
+)]
+
 #[path = "engine_properties/audit.rs"]
 mod audit;
 #[path = "engine_properties/plan.rs"]
@@ -43,16 +49,13 @@ fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Record) {
         assert!(record.told.len() < HANDLES_MAX, "no end after {HANDLES_MAX} events");
         let timer = machine.next_wakeup().expect("a run that goes on has a next wakeup");
         assert!(timer > now || record.told.is_empty(), "woken for the past: {timer:?} at {now:?}");
-        let event = match world.next_at().filter(|at| *at <= timer) {
-            Some(at) => {
-                now = at;
-                world.pop().expect("it was there")
-            }
-            None => {
-                now = timer;
-                wakeups += 1;
-                Event::Woke
-            }
+        let event = if let Some(at) = world.next_at().filter(|at| *at <= timer) {
+            now = at;
+            world.pop().expect("it was there")
+        } else {
+            now = timer;
+            wakeups += 1;
+            Event::Woke
         };
         let signals = world.signals(plan);
         audit.told(&event, &machine);

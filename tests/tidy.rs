@@ -51,8 +51,8 @@ const IMPURE: [&str; 14] = [
     "tracing::",
 ];
 
-/// The places that write to stdout: the protocol, and the commands' results.
-const STDOUT: [&str; 2] = ["src/cli/output.rs", "src/server/stdio.rs"];
+/// The places that write to stdout: the protocol, and the commands' results. The terminal asks how wide it is.
+const STDOUT: [&str; 3] = ["src/cli/output.rs", "src/cli/terminal.rs", "src/server/stdio.rs"];
 
 /// Most lines of a source file, its tests apart.
 const FILE_MAX: usize = 450;
@@ -197,7 +197,7 @@ fn only_the_server_knows_rmcp_and_only_the_transport_knows_reqwest() {
 
 #[test]
 fn nothing_but_the_designated_places_writes_to_stdout() {
-    let words = ["println!(", "print!(", "stdout()", "dbg!("];
+    let words = ["println!(", "print!(", "io::stdout()", "dbg!("];
     let mut offences = Vec::new();
     let elsewhere = |file: &&File| !STDOUT.contains(&file.name.as_str()) && !file.is_test();
     for file in files(&["src"]).iter().filter(elsewhere) {

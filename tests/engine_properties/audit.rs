@@ -50,9 +50,12 @@ impl Audit {
 
     /// The machine is about to hear this.
     pub fn told(&mut self, event: &Event, machine: &Machine) {
+        assert!(machine.outcome().is_none());
         match event {
-            Event::Ended { attempt, verdict, .. } if self.in_flight.remove(attempt) => {
-                if let Verdict::Valid { pass } = verdict {
+            Event::Ended { attempt, verdict, .. } => {
+                let live = self.in_flight.remove(attempt);
+                let Verdict::Valid { pass } = verdict else { return };
+                if live {
                     self.valid.insert(*attempt);
                     self.pass.insert(self.places[attempt].0, *pass == Some(true));
                 }
@@ -73,7 +76,6 @@ impl Audit {
             }
             _ => {}
         }
-        assert!(machine.outcome().is_none());
     }
 
     /// The machine asks for this.
