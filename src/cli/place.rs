@@ -59,7 +59,7 @@ pub struct Simulated {
     /// Seeds the simulator's luck: the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Simulated seconds a real second, 0.01 to 1000; 'max' waits for nothing
+    /// Simulated seconds a real second, 0.01 to 1000; for 'run' also 'max', which waits for nothing
     #[arg(long, value_name = "X", value_parser = speed)]
     pub speed: Option<Speed>,
 }

@@ -150,8 +150,8 @@ async fn relay(
             host.reconfigure(lanes, new.limits);
         }
         complain(&catalog, Some(&last));
-        let served = count(catalog.workflows.len(), "workflow");
-        tracing::info!(generation = catalog.generation, "reloaded: {served}");
+        let workflows = count(catalog.workflows.len(), "workflow");
+        tracing::info!(generation = catalog.generation, "reloaded: {workflows}");
         server.send_replace(catalog.clone());
         last = catalog;
     }

@@ -136,9 +136,9 @@ impl<'a> Timeline<'a> {
         // An attempt that was never sent reports its launch as its start.
         let unsent = attempt.queued_ms > 0 && attempt.started_ms + attempt.queued_ms >= ended;
         let (launched, sent) = if unsent {
-            (attempt.started_ms, ended)
+            (attempt.started_ms, None)
         } else {
-            (attempt.started_ms.saturating_sub(attempt.queued_ms), attempt.started_ms)
+            (attempt.started_ms.saturating_sub(attempt.queued_ms), Some(attempt.started_ms))
         };
         let last = self.cell(ended).max(self.cell(launched));
         let cut = self.cut_at(step, attempt).map(|at| self.cell(at));
@@ -148,7 +148,7 @@ impl<'a> Timeline<'a> {
                 ' '
             } else if cut == Some(cell) {
                 CUTOFF
-            } else if cell < self.cell(sent) {
+            } else if sent.is_none_or(|sent| cell < self.cell(sent)) {
                 QUEUED
             } else if first.is_some_and(|first| cell >= first) {
                 ANSWERING
