@@ -424,3 +424,66 @@ fn a_server_speaks_the_protocol_alone_and_leaves_when_its_input_ends() {
     assert!(left.out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
     assert!(!left.err.contains("panicked"), "{}", left.err);
 }
+
+/// A server whose standard error nobody reads, and what it answers to `messages`.
+fn unread(bench: &Bench, messages: &str) -> (Option<i32>, Vec<Value>) {
+    use std::io::Read;
+    let mut command = bench.command(&["serve", "--simulate", "calm", "--speed", "1000"]);
+    command.env("PUNCTUAL_LOG", "trace");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let messages = messages.to_owned();
+    let feed = std::thread::spawn(move || input.write_all(messages.as_bytes()));
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    feed.join().unwrap().unwrap();
+    // The pipe stays open, and unread, to the end.
+    let left = child.wait().unwrap();
+    let mut logged = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut logged).unwrap();
+    assert!(logged.len() >= 48_000, "the pipe was not filled: {} bytes", logged.len());
+    (left.code(), text.lines().map(json).collect())
+}
+
+#[test]
+fn a_server_whose_log_nobody_reads_still_answers_and_leaves() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let mut messages = concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+    )
+    .to_owned();
+    // Each run is at least one line of the log, and a pipe holds 64 KiB.
+    const CALLS: usize = 600;
+    for id in 1..=CALLS {
+        let arguments = format!(r#"{{"name":"n{id}{}"}}"#, "x".repeat(20));
+        messages += &format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\
+             \"params\":{{\"name\":\"hello\",\"arguments\":{arguments}}}}}\n"
+        );
+    }
+    let (code, answers) = unread(&bench, &messages);
+    assert_eq!(code, Some(0));
+    let answered = answers.iter().filter(|answer| answer["result"].is_object()).count();
+    assert_eq!(answered, CALLS + 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_no_success() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    for (arguments, code) in [(&run[..], 1), (&["check"], 2), (&["list"], 1), (&["--help"], 1)] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = bench.command(arguments);
+        let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        let left = bench.left(output);
+        assert_eq!(left.code, code, "{arguments:?}: {}", left.err);
+        assert!(left.err.contains("could not be written"), "{arguments:?}: {}", left.err);
+    }
+}
