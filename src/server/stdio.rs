@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::runs::Runs;
+use super::signals::Signals;
 use super::{Server, ServerOptions};
 use crate::definition::catalog::Catalog;
 
@@ -171,53 +172,5 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
             this.closing.cancel();
         }
         polled
-    }
-}
-
-/// The signals that ask a process to end.
-#[cfg(unix)]
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> i32 {
-        use tokio::signal::unix::SignalKind;
-        tokio::select! {
-            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
-            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
-            _ = self.hangup.recv() => SignalKind::hangup().as_raw_value(),
-        }
-    }
-}
-
-/// The signals that ask a process to end.
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> i32 {
-        const INTERRUPT: i32 = 2;
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        INTERRUPT
     }
 }
