@@ -163,6 +163,12 @@ fn wrong_arguments_are_usage_errors_and_print_no_result() {
         &["explain", "none"],
         &["trace", "last"],
         &["list", "--dir", "none"],
+        &["list", "--config", "none.yaml"],
+        &["check", "--config", "none.yaml"],
+        &["explain", "hello", "--config", "none.yaml"],
+        &["run", "hello", "--config", "none.yaml"],
+        &["serve", "--config", "none.yaml"],
+        &["doctor", "--config", "none.yaml"],
         &["check", "none.yaml"],
     ] {
         let left = bench.run(arguments);
@@ -170,6 +176,8 @@ fn wrong_arguments_are_usage_errors_and_print_no_result() {
         assert_eq!(left.out, "", "{arguments:?}");
         assert!(!left.err.is_empty() && !left.err.contains("panicked"), "{arguments:?}");
     }
+    let left = bench.run(&["run", "hello", "--config", "none.yaml"]);
+    assert_eq!(left.err, "error: --config: cannot read none.yaml: no such file or directory\n");
     let left = bench.run(&["run", "helo", "--set", "name=x"]);
     assert!(left.err.contains("did you mean 'hello'?"), "{}", left.err);
 }
@@ -485,5 +493,55 @@ fn a_result_that_cannot_be_written_is_no_success() {
         let left = bench.left(output);
         assert_eq!(left.code, code, "{arguments:?}: {}", left.err);
         assert!(left.err.contains("could not be written"), "{arguments:?}: {}", left.err);
+    }
+}
+
+#[test]
+fn errors_of_the_configuration_stop_run_and_explain() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write("punctual.yaml", b"limits: {concurrent_runs: many}\n");
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    let file = simulated(&["run", "./workflows/hello.yaml", "--set", "name=Ada"]);
+    for arguments in [&run[..], &file, &["explain", "hello"], &["explain", "workflows/hello.yaml"]]
+    {
+        let left = bench.run(arguments);
+        assert_eq!((left.code, left.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(left.err.contains("concurrent_runs: many"), "{arguments:?}: {}", left.err);
+        assert!(left.err.ends_with("error: punctual.yaml has errors; nothing was spent\n"));
+    }
+}
+
+/// Waits until a process catches signal 15, so that sending it one cannot come too early.
+#[cfg(target_os = "linux")]
+fn until_it_listens(id: u32) {
+    for _ in 0..10_000_000 {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    unreachable!("it never listens");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_told_to_end_is_cancelled_kept_and_reported() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let slow = ["--simulate", "calm", "--speed", "0.01"];
+        let mut command =
+            bench.command(&[&["run", "hello", "--set", "name=Ada"], &slow[..]].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        until_it_listens(child.id());
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let left = bench.left(child.wait_with_output().unwrap());
+        assert_eq!((left.code, left.out.as_str()), (code, ""), "{}", left.err);
+        assert!(left.err.contains("hello cancelled after"), "{}", left.err);
+        let left = bench.run(&["trace", "last", "--json"]);
+        assert_eq!(json(&left.out)["outcome"], "cancelled");
     }
 }

@@ -66,6 +66,9 @@ struct Findings {
 impl Check {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Err(exit) = self.place.there() {
+            return exit;
+        }
         let mut findings = Findings::default();
         if self.paths.is_empty() {
             let house = House::open(&self.place, &Simulated::default()).await;

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::argument::unreadable;
+use super::exit::Exit;
+use super::output;
 use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::definition::environment::Environment;
 use crate::store::RunStore;
@@ -107,6 +110,27 @@ impl Simulated {
             );
         }
         Ok(())
+    }
+}
+
+impl Place {
+    /// A configuration file that is named must be there.
+    ///
+    /// # Errors
+    /// It cannot be read; already told.
+    pub fn there(&self) -> Result<(), Exit> {
+        let Some(file) = &self.config else { return Ok(()) };
+        match std::fs::metadata(file) {
+            Ok(about) if about.is_dir() => {
+                let why = format!("--config {}: it is a folder, not a file", shown(file));
+                Err(output::refuse(Exit::Usage, why))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let why = format!("--config: {}", unreadable(&shown(file), &error));
+                Err(output::refuse(Exit::Usage, why))
+            }
+        }
     }
 }
 
