@@ -20,7 +20,7 @@ impl Usd {
         reason = "the range is checked first"
     )]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
-        (dollars.is_finite() && (0.0..=1.8e7).contains(&dollars))
+        (dollars.is_finite() && (0.0..=1.844_67e7).contains(&dollars))
             .then(|| Self((dollars * 1e12).round() as u64))
     }
 

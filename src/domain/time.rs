@@ -166,6 +166,14 @@ pub fn show(duration: Duration) -> String {
         } else {
             format!("{}.{} s", tenths / 10, tenths % 10)
         }
+    } else if millis >= 5_400_000 {
+        let minutes = (millis + 30_000) / 60_000;
+        let rest = minutes % 60;
+        if rest == 0 {
+            format!("{} h", minutes / 60)
+        } else {
+            format!("{} h {rest} m", minutes / 60)
+        }
     } else {
         let seconds = (millis + 500) / 1000;
         if seconds.is_multiple_of(60) {
@@ -202,8 +210,9 @@ mod tests {
 
     #[test]
     fn durations_read_as_people_write_them() {
-        let shown: Vec<String> =
-            [85, 4_100, 59_960, 60_000, 125_000].map(|ms| show(Duration::from_millis(ms))).into();
-        assert_eq!(shown, ["85 ms", "4.1 s", "60 s", "1 m", "2 m 5 s"]);
+        let shown: Vec<String> = [85, 4_100, 59_960, 60_000, 125_000, 7_260_000]
+            .map(|ms| show(Duration::from_millis(ms)))
+            .into();
+        assert_eq!(shown, ["85 ms", "4.1 s", "60 s", "1 m", "2 m 5 s", "2 h 1 m"]);
     }
 }

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::clock::Clock;
 use super::lane::Lane;
+use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::AttemptId;
 use crate::domain::message::Usage;
 use crate::domain::time::Timestamp;
@@ -16,6 +17,10 @@ use crate::run::Launch;
 
 /// Signs of life are gathered for this long before the run is told again.
 const GATHER: Duration = Duration::from_millis(100);
+
+/// Tokens an answer may have beyond four times its bound before it is closed. The estimate errs high and
+/// some models think beyond the bound, but a stream that never ends must not fill the memory.
+const OVERRUN: u64 = 2_000;
 
 /// What an attempt tells its run.
 #[derive(Debug)]
@@ -44,8 +49,16 @@ pub(super) async fn attempt(
     if run.send(Message { attempt, news: News::Sent }).await.is_err() {
         return;
     }
-    let mut relay = Relay { attempt, run: &run, clock, tokens: 0, text: String::new(), told: None };
-    let mut reply = lane.provider().exchange(&launch.exchange, &mut relay).await;
+    let most = 4 * u64::from(launch.exchange.max_tokens) + OVERRUN;
+    let overrun = Arc::new(Notify::new());
+    let stop = overrun.clone();
+    let (tokens, text, told) = (0, String::new(), None);
+    let mut relay = Relay { attempt, run: &run, clock, tokens, text, told, most, overrun };
+    let mut reply = tokio::select! {
+        biased;
+        () = stop.notified() => Err(overrun_by(&launch, most)),
+        reply = lane.provider().exchange(&launch.exchange, &mut relay) => reply,
+    };
     drop(slot);
     if let Err(Broken { usage: usage @ None, .. }) = &mut reply
         && relay.tokens > 0
@@ -66,6 +79,21 @@ struct Relay<'a> {
     tokens: u64,
     text: String,
     told: Option<Timestamp>,
+    most: u64,
+    overrun: Arc<Notify>,
+}
+
+fn overrun_by(launch: &Launch, most: u64) -> Broken {
+    let asked = launch.exchange.max_tokens;
+    let message = format!(
+        "it sent more than {most} tokens though at most {asked} were asked for, and was closed"
+    );
+    let failure = Failure::of_attempt(FailureClass::ServerError, "endless answer", message);
+    Broken {
+        failure: Failure { scope: Scope::Path, ..failure },
+        partial: String::new(),
+        usage: None,
+    }
 }
 
 impl Relay<'_> {
@@ -90,6 +118,10 @@ impl Sink for Relay<'_> {
 
     fn piece(&mut self, text: &str, tokens: u64) {
         self.tokens += tokens;
+        if self.tokens > self.most {
+            self.overrun.notify_one();
+            return;
+        }
         self.text.push_str(text);
         self.tell();
     }

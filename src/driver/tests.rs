@@ -30,6 +30,8 @@ enum Act {
     Hang,
     /// Sends a token every so many milliseconds, for ever.
     Drip(u64),
+    /// Sends tokens as fast as they are taken, for ever.
+    Flood,
     /// Panics.
     Break,
     /// Fails after so many milliseconds.
@@ -81,6 +83,10 @@ impl Scripted {
             Act::Answer(after, value) => (after, value.to_string()),
             Act::Say(after, text) => (after, text.to_owned()),
             Act::Hang => std::future::pending().await,
+            Act::Flood => loop {
+                sink.piece("more and more ", 3);
+                tokio::task::yield_now().await;
+            },
             Act::Break => panic!("a provider's fault"),
             Act::Drip(every) => loop {
                 sleep(Duration::from_millis(every)).await;
@@ -258,6 +264,18 @@ async fn a_repair_turn_shows_the_answer_and_what_was_wrong() {
     let b = Scripted::new(|_| Act::Hang);
     let report = finish(&host(&a, &b), &one_step(20), text("it")).await;
     assert_eq!(report.output, Some(json!({"result": "repaired"})));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_end_is_closed_when_it_is_far_beyond_its_bound() {
+    let a = Scripted::new(|_| Act::Flood);
+    let b = Scripted::new(|_| Act::Answer(10, json!({"text": "ok"})));
+    let report = finish(&host(&a, &b), &one_step(20), text("it")).await;
+    assert_eq!((report.outcome.as_str(), a.open()), ("delivered", 0));
+    let first = &report.steps[0].attempts[0];
+    assert!(first.tokens.output <= 2_403, "{}", first.tokens.output);
+    let failure = first.failure.as_ref().unwrap();
+    assert!(failure.message.contains("at most 100 were asked for"), "{}", failure.message);
 }
 
 #[tokio::test(start_paused = true)]

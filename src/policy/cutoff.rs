@@ -109,14 +109,38 @@ impl Shares {
             Work::Value => 0,
         };
         let mut weights: Vec<(u64, u64)> = plan.step_ixs().map(|s| (own(s), own(s))).collect();
-        for step in plan.step_ixs().rev() {
-            let chain = weights[step.at()].1;
-            for need in &plan.step(step).needs {
-                let upstream = &mut weights[need.step.at()];
-                upstream.1 = upstream.1.max(upstream.0 + chain);
+        // A judge may stand behind the consumers of what it judges, so one pass backwards need not do; no chain
+        // is longer than the plan.
+        for _ in 0..plan.steps.len() {
+            let mut settled = true;
+            for (before, after) in Self::edges(plan) {
+                let longer = weights[before.at()].0 + weights[after.at()].1;
+                if longer > weights[before.at()].1 {
+                    weights[before.at()].1 = longer;
+                    settled = false;
+                }
+            }
+            if settled {
+                break;
             }
         }
         Self { weights }
+    }
+
+    /// Which step waits for which, last steps first. Consumers of a judged step wait for its judge.
+    fn edges(plan: &Plan) -> impl Iterator<Item = (StepIx, StepIx)> {
+        plan.step_ixs().rev().flat_map(move |step| {
+            plan.step(step).needs.iter().map(move |need| {
+                let judge = plan.step(need.step).judged_by.filter(|judge| *judge != step);
+                (judge.unwrap_or(need.step), step)
+            })
+        })
+    }
+
+    /// The weight of the heaviest chain from `step` to a sink, itself included, in tokens of answers' bounds.
+    #[must_use]
+    pub fn chain(&self, step: StepIx) -> u64 {
+        self.weights[step.at()].1
     }
 
     /// The part of `left` that belongs to one attempt of `step`, whose items run in `waves`.

@@ -6,11 +6,12 @@ use serde_json::json;
 
 use super::fixture::Build;
 use super::{Effect, Run};
-use crate::domain::id::{AttemptId, RunId};
+use crate::domain::id::{AttemptId, RunId, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::outcome::Outcome;
 use crate::domain::plan::{OnRejected, Plan, Work};
 use crate::domain::time::Timestamp;
+use crate::policy::cutoff::Shares;
 use crate::provider::Reply;
 
 fn build() -> Build {
@@ -74,4 +75,17 @@ fn an_answer_that_no_validator_vouches_for_is_not_offered_to_the_next_run() {
     assert!(matches!(run.outcome(), Some(Outcome::Degraded { .. })), "{:?}", run.outcome());
     let offered: Vec<u16> = run.accepted().into_iter().map(|(step, _)| step.0).collect();
     assert_eq!(offered, [1], "its validator's word alone, which the engine then leaves aside");
+}
+
+#[test]
+fn what_follows_a_judged_step_shares_its_time_with_the_judge() {
+    let workflow = Build::new(Duration::from_secs(40))
+        .step("draft", "{{ input.text }}")
+        .judge("review", "{{ draft.text }}", 0)
+        .step("send", "{{ draft.text }}")
+        .done();
+    let shares = Shares::of(&workflow.plan);
+    let chains = [0, 1, 2].map(|ix| shares.chain(StepIx(ix)));
+    assert_eq!(chains, [300, 200, 100]);
+    assert_eq!(shares.share(StepIx(1), Duration::from_secs(20), 1), Duration::from_secs(10));
 }

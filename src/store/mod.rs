@@ -5,7 +5,7 @@
 //! be read (a half-written one, another version's) are skipped and counted, never fatal.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::trace::report::RunReport;
@@ -63,8 +63,12 @@ impl RunStore {
         if fs::metadata(&file).is_ok_and(|meta| meta.len() >= FILE_MAX) {
             fs::rename(&file, self.older())?;
         }
+        let mut open = private(&file)?;
+        if torn(&file) {
+            line.insert(0, '\n');
+        }
         // One write of a whole line in append mode: processes that share the folder do not mix lines.
-        private(&file)?.write_all(line.as_bytes())
+        open.write_all(line.as_bytes())
     }
 
     /// The latest runs, at most `most`.
@@ -100,7 +104,32 @@ impl RunStore {
     }
 }
 
+/// Whether the last line was written in part, by a process that died or on a disk that was full.
+fn torn(path: &Path) -> bool {
+    let last = || {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        io::Result::Ok(byte[0])
+    };
+    last().is_ok_and(|byte| byte != b'\n')
+}
+
+/// Anything but a plain file of ours, a fifo or a link to elsewhere, is refused: opening one may hang, and
+/// following one may write into a file that is not ours.
+fn plain(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() => {
+            let why = format!("{} is no plain file", path.display());
+            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn private(path: &Path) -> io::Result<File> {
+    plain(path)?;
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
@@ -109,6 +138,7 @@ fn private(path: &Path) -> io::Result<File> {
 }
 
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    plain(path)?;
     let mut bytes = Vec::new();
     File::open(path)?.take(2 * FILE_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -145,6 +175,28 @@ mod tests {
         assert_eq!(store.find("run_2"), Some(report(2)));
         assert!((store.spent_on("2026-11-30") - 1.0).abs() < 1e-9);
         assert!(store.spent_on("2026-12-01").abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_line_cut_short_does_not_swallow_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = RunStore::at(folder.path());
+        fs::write(store.file(), b"{\"run_id\": \"run_half").unwrap();
+        store.append(&report(7)).unwrap();
+        let kept = store.latest(10);
+        assert_eq!((kept.reports, kept.unreadable), (vec![report(7)], 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = RunStore::at(folder.path());
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "precious").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, store.file()).unwrap();
+        assert!(store.append(&report(1)).is_err());
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
     }
 
     #[test]
