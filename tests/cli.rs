@@ -545,3 +545,26 @@ fn a_run_that_is_told_to_end_is_cancelled_kept_and_reported() {
         assert_eq!(json(&left.out)["outcome"], "cancelled");
     }
 }
+
+#[test]
+fn explain_counts_the_judge_between_a_step_and_its_consumers() {
+    let judged = "\
+description: Judged.
+deadline: 30s
+input: {text: string}
+steps:
+  a: {max_tokens: 100, prompt: 'a {{ input.text }}'}
+  v: {max_tokens: 1000, validates: a, prompt: 'v {{ a.text }}', output: {pass: boolean}}
+  c: {max_tokens: 100, prompt: 'c {{ a.text }}'}
+output: {t: c.text}
+";
+    let bench = Bench::new(&[("workflows/judged.yaml", judged)]);
+    let left = bench.run(&["explain", "judged", "--simulate", "calm"]);
+    assert!(left.out.contains("a (100) → v (1000) → c (100) = 1200 tokens"), "{}", left.out);
+    // The shares of the chain are the whole time there is: 29.8 s.
+    for row in ["2.5 s (8 %) ", "24.8 s (82 %) "] {
+        assert!(left.out.contains(row), "{row}: {}", left.out);
+    }
+    let place = |text: &str| left.out.find(text).unwrap_or_else(|| panic!("{text}: {}", left.out));
+    assert!(place("━━ v ") < place("━━ c "));
+}
