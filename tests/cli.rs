@@ -568,3 +568,14 @@ output: {t: c.text}
     let place = |text: &str| left.out.find(text).unwrap_or_else(|| panic!("{text}: {}", left.out));
     assert!(place("━━ v ") < place("━━ c "));
 }
+
+#[test]
+fn a_client_that_speaks_something_else_is_told_so_in_words() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let first = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+    let left = bench.fed(&["serve"], first);
+    assert_eq!(left.code, 1, "{}", left.err);
+    let said = "the client did not begin an MCP session: its first message is 'notifications/initialized', not 'initialize'; \
+                'serve' is meant to be started by an MCP client, see 'punctual serve --help'";
+    assert!(left.err.contains(said), "{}", left.err);
+}

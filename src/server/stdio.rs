@@ -45,12 +45,42 @@ pub enum ServeError {
     Signals(#[source] io::Error),
     /// The client's first message is none that MCP begins with.
     #[error(
-        "the client did not begin an MCP session: {0}; 'serve' is meant to be started by an MCP client, see 'punctual install --help'"
+        "the client did not begin an MCP session: {}; 'serve' is meant to be started by an MCP client, see 'punctual serve --help'",
+        words(.0)
     )]
     Handshake(#[source] Box<ServerInitializeError>),
     /// The protocol loop broke off.
     #[error("the MCP connection broke off: {0}")]
     Broken(#[source] tokio::task::JoinError),
+}
+
+/// What rmcp says in the names of its types, in words.
+fn words(error: &ServerInitializeError) -> String {
+    match error {
+        ServerInitializeError::ExpectedInitializeRequest(None)
+        | ServerInitializeError::ConnectionClosed(_) => {
+            "it closed standard input before it sent 'initialize'".to_owned()
+        }
+        ServerInitializeError::ExpectedInitializeRequest(Some(message)) => {
+            let message = serde_json::to_value(message).unwrap_or_default();
+            match message.get("method").and_then(serde_json::Value::as_str) {
+                Some(method) => {
+                    let shown: String = method.chars().take(80).collect();
+                    format!("its first message is '{}', not 'initialize'", shown.escape_debug())
+                }
+                None => "its first message is no request".to_owned(),
+            }
+        }
+        ServerInitializeError::UnexpectedInitializeResponse(_) => {
+            "it was answered with something else than the server's greeting".to_owned()
+        }
+        ServerInitializeError::InitializeFailed(error) => error.message.to_string(),
+        ServerInitializeError::TransportError { error, .. } => {
+            format!("the answer to 'initialize' could not be sent ({})", error.error)
+        }
+        ServerInitializeError::Cancelled => "it was cancelled".to_owned(),
+        _ => "the greeting failed".to_owned(),
+    }
 }
 
 /// Serves MCP on standard input and output until the client closes its end, or a signal comes.
