@@ -4,6 +4,7 @@ use std::io;
 
 use tracing_subscriber::EnvFilter;
 
+use super::terminal::tame;
 use super::{output, side};
 use crate::server::LOG_CEILING;
 
@@ -44,7 +45,9 @@ pub fn start(level: Level) {
     // Only a second start fails, and then the first one's logs go on.
     let _ = tracing::subscriber::set_global_default(subscriber);
     // The usual one writes to standard error itself, and would wait for a reader.
-    std::panic::set_hook(Box::new(|panic| side::log(format!("{panic}\n").as_bytes())));
+    std::panic::set_hook(Box::new(|panic| {
+        side::log(tame(&format!("{panic}\n"), false).as_bytes())
+    }));
 }
 
 /// Takes what is logged, one event a write.
@@ -52,7 +55,7 @@ struct Lines;
 
 impl io::Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        side::log(line);
+        side::log(tame(&String::from_utf8_lossy(line), false).as_bytes());
         Ok(line.len())
     }
 

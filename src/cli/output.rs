@@ -3,7 +3,7 @@
 //! A reader that goes away (`punctual list | head -1`) is not an error: what is printed after that is dropped.
 //! Any other trouble with standard output is one: a result that got lost must not look like a success.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use terminal_size::terminal_size_of;
 
 use super::exit::Exit;
 use super::side;
-use super::terminal::Terminal;
+use super::terminal::{Terminal, tame};
 
 /// Why a result could not be printed: the first time.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -33,8 +33,12 @@ pub fn side_screen() -> Terminal {
     Terminal::new(err.is_terminal(), size)
 }
 
-/// Prints a result, and a line end.
+/// Prints a result, and a line end. Controls in it are replaced.
 pub fn result(text: impl Display) {
+    print(&tame(&text.to_string(), screen().colour));
+}
+
+fn print(text: &str) {
     // What was noted before a result is shown before it.
     side::flush();
     let mut out = io::stdout().lock();
@@ -45,10 +49,23 @@ pub fn result(text: impl Display) {
     }
 }
 
+/// JSON with the controls that it may hold raw, but that steer terminals, escaped: they stand in its strings alone.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() && c != '\n' {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Prints a result as indented JSON.
 pub fn json(value: &impl Serialize) {
     match serde_json::to_string_pretty(value) {
-        Ok(text) => result(text),
+        Ok(text) => print(&escaped(&text)),
         Err(error) => {
             let _ = LOST.set(error.to_string());
         }
@@ -66,7 +83,8 @@ pub fn settled(exit: Exit, lost: Exit) -> Exit {
 
 /// Prints a line that is no result: progress, a warning, advice.
 pub fn note(text: impl Display) {
-    side::write(format!("{text}\n").as_bytes());
+    let text = format!("{text}\n");
+    side::write(tame(&text, side_screen().colour).as_bytes());
 }
 
 /// Prints why a command cannot go on, and returns the code to leave with.
