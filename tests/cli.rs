@@ -497,6 +497,78 @@ fn a_result_that_cannot_be_written_is_no_success() {
 }
 
 #[test]
+fn what_files_and_arguments_hold_cannot_steer_the_terminal() {
+    let steered = HELLO.replace("Greets a person.", "\"Clears \\e[2J the screen.\"");
+    let bench = Bench::new(&[("workflows/hello.yaml", &steered)]);
+    bench.write("workflows/bad\u{1b}[2J.yaml", BROKEN.as_bytes());
+    let odd = "no\u{1b}[2Jne";
+    for arguments in [
+        &["check"][..],
+        &["list", "--simulate", "calm"],
+        &["explain", "hello", "--simulate", "calm"],
+        &["explain", odd],
+        &["run", odd],
+        &["run", "hello", "--set", odd],
+        &["check", odd],
+        &["trace", odd],
+        &["runs", "--outcome", odd],
+        &[odd],
+        &["serve"],
+    ] {
+        let left = bench.run(arguments);
+        let text = left.out + &left.err;
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_field_that_is_text_where_a_number_belongs_is_shown_as_json() {
+    let counted = HELLO.replace("{name: string}", "{name: string, n: integer}");
+    let bench = Bench::new(&[("workflows/hello.yaml", &counted)]);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "n=5", "--set", "name=7"]));
+    let hint = "--set n=5 gives text; for what it says as JSON write --set 'n:=5'\n";
+    assert!(left.code == 2 && left.err.ends_with(hint), "{}", left.err);
+    assert!(!left.err.contains("name:="), "{}", left.err);
+}
+
+#[test]
+fn refusals_of_options_say_what_to_give() {
+    let bench = Bench::new(&[]);
+    for (arguments, said) in [
+        (&["demo", "--speed", "max"][..], "'max' is for 'run'"),
+        (&["runs", "--limit", "0"], "give at least 1"),
+    ] {
+        let left = bench.run(arguments);
+        assert!(left.code == 2 && left.err.contains(said), "{arguments:?}: {}", left.err);
+    }
+}
+
+#[test]
+fn a_trace_is_offered_of_runs_that_are_kept_alone() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    assert!(bench.run(&run).err.contains("punctual trace run_"));
+    bench.write("file", b"");
+    let left = bench.run(&[&run[..], &["--state", "file"]].concat());
+    assert!(left.code == 0 && !left.err.contains("punctual trace"), "{}", left.err);
+    let left = bench.run(&[&run[..], &["--state", "other"]].concat());
+    assert!(left.err.contains("--state other"), "{}", left.err);
+}
+
+#[test]
+fn long_helps_are_wrapped_and_torn_lines_counted() {
+    let bench =
+        Bench::new(&[("workflows/bad.yaml", &HELLO.replace("max_tokens", "tokens_maximum"))]);
+    let left = bench.run(&["check"]);
+    assert!(left.out.contains("\n      "), "{}", left.out);
+    assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{}", left.out);
+    std::fs::create_dir_all(bench.path("state/punctual")).unwrap();
+    bench.write("state/punctual/runs.jsonl", b"{torn\n");
+    let left = bench.run(&["runs"]);
+    assert!(left.err.contains("warning: 1 line of "), "{}", left.err);
+}
+
+#[test]
 fn errors_of_the_configuration_stop_run_and_explain() {
     let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
     bench.write("punctual.yaml", b"limits: {concurrent_runs: many}\n");

@@ -149,6 +149,15 @@ impl State {
         base.map(|base| base.join("punctual"))
     }
 
+    /// ` --state DIR` where it was named, for the commands that are shown.
+    #[must_use]
+    pub fn named(&self) -> String {
+        self.state
+            .as_deref()
+            .map(|folder| format!(" --state {}", shown(folder)))
+            .unwrap_or_default()
+    }
+
     /// The runs kept there.
     #[must_use]
     pub fn store(&self) -> Option<RunStore> {

@@ -137,7 +137,9 @@ impl Run {
         let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
         let mut signals = Signals::listen()
             .map_err(|why| output::refuse(Exit::Failed, format_args!("no signals: {why}")))?;
-        let handle = host.start(workflow, input, &options).map_err(|no| refused(workflow, &no))?;
+        let handle = host
+            .start(workflow, input, &options)
+            .map_err(|no| refused(workflow, &no, &self.fields))?;
         let told = follow(&handle, &mut signals).await;
         host.drain(LAST_WORD).await;
         Ok(told)
@@ -157,7 +159,7 @@ impl Run {
             .map_err(|error| output::refuse(Exit::Usage, error))
             .and_then(|()| {
                 instant::play(house, workflow, input, self.deadline, seed)
-                    .map_err(|no| refused(workflow, &no))
+                    .map_err(|no| refused(workflow, &no, &self.fields))
             })?;
         if let Some(store) = self.state.store()
             && let Err(error) = store.append(&report)
@@ -182,7 +184,11 @@ impl Run {
         } else {
             output::note(format_args!("{} {}", report.workflow, summary::ending(report)));
         }
-        let more = format!("{} · punctual trace {}", summary::spent(report), report.run_id);
+        let mut more = summary::spent(report);
+        // A trace can be shown of what is kept alone.
+        if self.state.store().is_some_and(|store| store.find(&report.run_id).is_some()) {
+            more = format!("{more} · punctual trace {}{}", report.run_id, self.state.named());
+        }
         output::note(terminal.paint(Style::Dim, more));
     }
 }
@@ -261,7 +267,7 @@ async fn follow(handle: &RunHandle, signals: &mut Signals) -> (RunReport, Option
 }
 
 /// The call was not started.
-fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
+fn refused(workflow: &Workflow, refusal: &Refusal, fields: &[String]) -> Exit {
     match refusal {
         Refusal::InvalidInput(lines) => {
             output::refuse(
@@ -273,6 +279,9 @@ fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
             }
             output::note(format_args!("input: {}", workflow.input.describe()));
             output::note("give it with --set name=text, --set name=@FILE, or --input @FILE");
+            for hint in fields.iter().filter_map(|field| argument::as_json(field, lines)) {
+                output::note(hint);
+            }
             Exit::Usage
         }
         Refusal::Full { message, retry_after } => output::refuse(
