@@ -75,7 +75,7 @@ fn list_tool() -> Tool {
         &json!({"type": "object", "properties": {
             "workflows": {"type": "array", "items": workflow},
             "quarantined": {"type": "array", "items": quarantined},
-            "configuration_problems": {"type": "array", "items": {"type": "string"}, "description": "Errors of punctual.yaml; its last good version is in force"},
+            "configuration_problems": {"type": "array", "items": {"type": "string"}, "description": "Errors of punctual.yaml; its last good version, if it had one, stays in force"},
         }, "required": ["workflows", "quarantined", "configuration_problems"]}),
     )
     .annotate(reading("List workflows"))

@@ -198,7 +198,7 @@ pub(super) fn configuration(problems: usize) -> Option<String> {
     let errors = if problems == 1 { "an error".to_owned() } else { format!("{problems} errors") };
     (problems > 0).then(|| {
         format!(
-            "The server's configuration has {errors} (configuration_problems): its last good version is in force. It is loaded again as soon as it is saved."
+            "The server's configuration has {errors} (configuration_problems): its last good version, if it had one, stays in force. It is loaded again as soon as it is saved."
         )
     })
 }

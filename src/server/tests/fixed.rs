@@ -150,7 +150,7 @@ async fn list_workflows_tells_what_is_wrong_with_the_configuration() {
     let listing = result.structured_content.clone().unwrap();
     let told = json!(["punctual.yaml error[P0609]: it is gone"]);
     assert_eq!(listing["configuration_problems"], told);
-    insta::assert_snapshot!(texts(&result)[1], @"The server's configuration has an error (configuration_problems): its last good version is in force. It is loaded again as soon as it is saved.");
+    insta::assert_snapshot!(texts(&result)[1], @"The server's configuration has an error (configuration_problems): its last good version, if it had one, stays in force. It is loaded again as soon as it is saved.");
 }
 
 fn kept(n: u64, outcome: &str, elapsed_ms: u64, cost_usd: f64) -> RunReport {
