@@ -457,6 +457,8 @@ fn unread(bench: &Bench, messages: &str) -> (Option<i32>, Vec<Value>) {
 
 #[test]
 fn a_server_whose_log_nobody_reads_still_answers_and_leaves() {
+    // Each run is at least one line of the log, and a pipe holds 64 KiB.
+    const CALLS: usize = 600;
     let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
     let mut messages = concat!(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
@@ -466,14 +468,11 @@ fn a_server_whose_log_nobody_reads_still_answers_and_leaves() {
         "\n",
     )
     .to_owned();
-    // Each run is at least one line of the log, and a pipe holds 64 KiB.
-    const CALLS: usize = 600;
     for id in 1..=CALLS {
         let arguments = format!(r#"{{"name":"n{id}{}"}}"#, "x".repeat(20));
-        messages += &format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\
-             \"params\":{{\"name\":\"hello\",\"arguments\":{arguments}}}}}\n"
-        );
+        let parameters = format!(r#"{{"name":"hello","arguments":{arguments}}}"#);
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":"#);
+        messages.extend([head, parameters, "}\n".to_owned()]);
     }
     let (code, answers) = unread(&bench, &messages);
     assert_eq!(code, Some(0));

@@ -46,7 +46,7 @@ pub fn start(level: Level) {
     let _ = tracing::subscriber::set_global_default(subscriber);
     // The usual one writes to standard error itself, and would wait for a reader.
     std::panic::set_hook(Box::new(|panic| {
-        side::log(tame(&format!("{panic}\n"), false).as_bytes())
+        side::log(tame(&format!("{panic}\n"), false).as_bytes());
     }));
 }
 

@@ -93,7 +93,9 @@ impl Stream {
             return;
         }
         if queue.dropped > 0 {
-            let gap = format!("… {} lines dropped: standard error was not read …\n", queue.dropped);
+            let lines = if queue.dropped == 1 { "line" } else { "lines" };
+            let dropped = queue.dropped;
+            let gap = format!("… {dropped} {lines} dropped: standard error was not read …\n");
             queue.dropped = 0;
             queue.add(gap.into_bytes());
         }

@@ -97,15 +97,12 @@ pub fn tame(text: &str, colour: bool) -> String {
     while let Some(at) = rest.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let taken = match style(from).filter(|_| colour) {
-            Some(length) => {
-                out.push_str(&from[..length]);
-                length
-            }
-            None => {
-                out.push(char::REPLACEMENT_CHARACTER);
-                from.chars().next().map_or(1, char::len_utf8)
-            }
+        let taken = if let Some(length) = style(from).filter(|_| colour) {
+            out.push_str(&from[..length]);
+            length
+        } else {
+            out.push(char::REPLACEMENT_CHARACTER);
+            from.chars().next().map_or(1, char::len_utf8)
         };
         rest = &from[taken..];
     }
