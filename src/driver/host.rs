@@ -95,10 +95,11 @@ impl Host {
         Self { clock, store, seed, tasks: TaskTracker::new(), state: Mutex::new(state) }
     }
 
-    /// Replaces the providers and limits for runs that start from now on.
+    /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the
+    /// same name counts on: a reload opens no second minute.
     pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
         let mut state = self.state();
-        state.lanes = Arc::new(lanes);
+        state.lanes = Arc::new(lanes.after(&state.lanes));
         state.limits = limits;
     }
 
