@@ -11,9 +11,8 @@ use super::clock::{self, Clock};
 use super::drive::drive;
 use super::handle::{RunHandle, Shared};
 use super::lane::Lanes;
-use super::register::{CallKey, Register};
+use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
-use crate::domain::outcome::Outcome;
 use crate::domain::provider::ServerLimits;
 use crate::run::Run;
 use crate::schema::Schema;
@@ -126,12 +125,12 @@ impl Host {
         if !options.fresh
             && let Some(running) = state.register.joinable(key)
             && running.shared().with_run(Run::deadline) <= deadline
+            && running.shared().join()
         {
-            running.shared().join();
             return Ok(running.clone());
         }
         state.admit()?;
-        let reused = if options.fresh { Vec::new() } else { state.register.validated(key) };
+        let reused = if options.fresh { Vec::new() } else { state.register.continued(key) };
         let id = RunId::new(random());
         let seed = self.seed.unwrap_or_else(random);
         let run = Run::new(id, workflow.clone(), input, deadline, seed);
@@ -193,10 +192,7 @@ impl Host {
             handle.shared().broke();
         }
         let report = handle.report();
-        let validated = handle.shared().with_run(|run| match run.outcome() {
-            Some(Outcome::Failed(_) | Outcome::Cancelled) => run.accepted(),
-            Some(Outcome::Delivered | Outcome::Degraded { .. }) | None => Vec::new(),
-        });
+        let validated = handle.shared().with_run(validated);
         {
             let mut state = self.state();
             state.spend(report.cost_usd);
