@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
-use crate::domain::message::Usage;
+use crate::domain::message::{Prompt, Usage};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
@@ -227,7 +227,7 @@ impl Run {
             for action in self.machine.handle(event, &signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
-                        let result = self.prepare(step, round);
+                        let result = self.prepare(step);
                         events.push(Event::Prepared { step, round, result });
                     }
                     Action::Launch(spec) => self.launch(&spec, now, &mut effects, &mut events),
@@ -247,10 +247,10 @@ impl Run {
         effects
     }
 
-    fn prepare(&mut self, step: StepIx, round: u32) -> Prepared {
+    fn prepare(&mut self, step: StepIx) -> Prepared {
         let workflow = self.workflow.clone();
         let of = &workflow.steps[step.at()];
-        self.set_feedback(step, round, &workflow);
+        self.set_feedback(step);
         match self.content.expand(step, of, FAN_OUT_MAX) {
             Expansion::Skip => Prepared::Skip,
             Expansion::Impossible(message) => Prepared::Impossible(Failure::of_attempt(
@@ -273,10 +273,13 @@ impl Run {
                 return pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass });
             }
         };
-        let instructions = prompt::instruction_tokens(&prompt.answer);
+        let review = self.unrendered_feedback(step, prompt).map_or(0, |messages| {
+            Prompt { system: None, messages: messages.into() }.estimated_tokens()
+        });
+        let added = prompt::instruction_tokens(&prompt.answer) + review;
         let items = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|ix| {
             let rendered = self.content.render(step, ItemIx(ix), of, prompt)?;
-            Ok(rendered.estimated_tokens() + instructions)
+            Ok(rendered.estimated_tokens() + added)
         });
         let tokens: Result<Vec<u64>, crate::template::RenderError> = items.collect();
         match tokens {
@@ -287,13 +290,6 @@ impl Run {
                 format!("its prompt cannot be rendered: {error}"),
             )),
         }
-    }
-
-    /// In a later round, the step's prompt sees what its validator said.
-    fn set_feedback(&mut self, step: StepIx, round: u32, workflow: &Workflow) {
-        let judge = workflow.plan.step(step).judged_by.filter(|_| round > 0);
-        let review = judge.and_then(|judge| self.content.output(&workflow.steps[judge.at()]));
-        self.content.give_feedback(review.cloned());
     }
 
     fn launch(

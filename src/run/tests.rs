@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixture::Build;
 use super::{Effect, Run};
+use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, RunId};
 use crate::domain::message::Usage;
 use crate::domain::outcome::Outcome;
 use crate::domain::plan::{OnRejected, Plan, Work};
 use crate::domain::time::Timestamp;
-use crate::provider::Reply;
+use crate::provider::{Broken, Reply};
 
 fn build() -> Build {
     Build::new(Duration::from_secs(20))
@@ -74,4 +75,63 @@ fn an_answer_that_no_validator_vouches_for_is_not_offered_to_the_next_run() {
     assert!(matches!(run.outcome(), Some(Outcome::Degraded { .. })), "{:?}", run.outcome());
     let offered: Vec<u16> = run.accepted().into_iter().map(|(step, _)| step.0).collect();
     assert_eq!(offered, [1], "its validator's word alone, which the engine then leaves aside");
+}
+
+fn say(run: &mut Run, attempt: u32, answer: &Value, at: u64) -> Vec<Effect> {
+    run.sent(AttemptId(attempt), Timestamp::from_millis(at));
+    let reply = Reply { text: answer.to_string(), usage: Usage::default() };
+    run.replied(AttemptId(attempt), Ok(reply), Timestamp::from_millis(at))
+}
+
+/// The first turn of what is launched.
+fn asked(effects: &[Effect]) -> Vec<&str> {
+    let launches = effects.iter().filter_map(|effect| match effect {
+        Effect::Launch(launch) => Some(launch.exchange.prompt.messages[0].text.as_str()),
+        Effect::Cancel(_) | Effect::Finish => None,
+    });
+    launches.collect()
+}
+
+#[test]
+fn every_attempt_of_a_revision_sees_its_own_feedback_whatever_is_prepared_meanwhile() {
+    let flow = build()
+        .step("draft", "Write.{% if feedback %} Fix: {{ feedback.why }}{% endif %}")
+        .judge("judge", "Is {{ draft.text }} right?", 1)
+        .step("side", "Aside of {{ input.text }}.")
+        .step("later", "After {{ side.text }}.")
+        .output("text", "draft.text");
+    let input = json!({"text": "hello", "list": []});
+    let mut run = Run::new(RunId::new(1), flow.done(), input, Duration::from_secs(20), 7);
+    run.start(Vec::new(), Timestamp::ZERO);
+    say(&mut run, 1, &json!({"text": "first"}), 100);
+    let effects = say(&mut run, 2, &json!({"pass": false, "why": "dull"}), 200);
+    assert_eq!(asked(&effects), ["Write. Fix: dull"]);
+    // Another step is prepared, in its first round.
+    say(&mut run, 0, &json!({"text": "aside"}), 300);
+    // The revision's attempt breaks off and is followed by another.
+    let failure = Failure::of_attempt(FailureClass::StreamInterrupted, "", "cut");
+    let broken = Broken { failure, partial: String::new(), usage: None };
+    run.sent(AttemptId(3), Timestamp::from_millis(400));
+    let mut effects = run.replied(AttemptId(3), Err(broken), Timestamp::from_millis(400));
+    effects.extend(run.wake(Timestamp::from_millis(2_000)));
+    let asked = asked(&effects);
+    assert!(asked[0].starts_with("Write. Fix: dull"), "{asked:?}");
+}
+
+#[test]
+fn a_revision_reserves_what_its_rejected_answer_and_review_add_to_the_prompt() {
+    let flow = build()
+        .step("draft", "Write about {{ input.text }}.")
+        .judge("judge", "Is {{ draft.text }} right?", 1)
+        .output("text", "draft.text")
+        .change(|plan| plan.budget.tokens = Some(6_000));
+    let long = "word ".repeat(3_000);
+    let (mut run, _) = answered(flow, &long);
+    // The judge's prompt repeats the draft: about 5,000 tokens. The revision would repeat it once more.
+    run.sent(AttemptId(1), Timestamp::from_millis(1_000));
+    let usage = Usage { input: 4_000, output: 20, ..Usage::default() };
+    let reply = Reply { text: json!({"pass": false}).to_string(), usage };
+    let effects = run.replied(AttemptId(1), Ok(reply), Timestamp::from_millis(1_000));
+    assert!(asked(&effects).is_empty(), "the budget has 1,980 tokens left");
+    assert!(matches!(run.outcome(), Some(Outcome::Failed(f)) if f.class == FailureClass::Budget));
 }
