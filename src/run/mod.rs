@@ -18,7 +18,8 @@ use serde_json::Value;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::{Prompt, Usage};
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Status};
+use crate::domain::plan::{Need, NeedKind};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
@@ -107,17 +108,30 @@ impl Run {
     pub fn start(&mut self, reused: Vec<(StepIx, Value)>, now: Timestamp) -> Vec<Effect> {
         let mut steps = Vec::new();
         for (step, output) in reused {
-            let Some(of) = self.workflow.steps.get(step.at()) else { continue };
-            let items = match (of.each.is_some(), output) {
-                (true, Value::Array(items)) => items,
-                (_, output) => vec![output],
-            };
-            for (ix, item) in (0_u32..).zip(items) {
-                self.content.accept(step, ItemIx(ix), of, item);
+            if self.take_over(step, output) {
+                steps.push(step);
             }
-            steps.push(step);
         }
         self.feed(Event::Started { reused: steps }, now)
+    }
+
+    /// Makes an output of an earlier run this run's. `false` where it does not fit what stands here.
+    fn take_over(&mut self, step: StepIx, output: Value) -> bool {
+        let workflow = self.workflow.clone();
+        let Some(of) = workflow.steps.get(step.at()) else { return false };
+        let (Some(_), Value::Array(items)) = (&of.each, &output) else {
+            self.content.accept(step, ItemIx(0), of, output);
+            return true;
+        };
+        // Its list is bound beside its answers: a consumer may look at both.
+        if self.content.expand(step, of, FAN_OUT_MAX) != Expansion::Items(items.len()) {
+            return false;
+        }
+        for (ix, item) in (0_u32..).zip(items) {
+            self.content.accept(step, ItemIx(ix), of, item.clone());
+        }
+        self.content.close(step, of, Status::Reused);
+        true
     }
 
     /// An attempt's request has left.
@@ -200,21 +214,26 @@ impl Run {
         &self.workflow
     }
 
-    /// Outputs of the steps accepted so far, for a later run of the same call.
+    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order. Neither an
+    /// answer that no validator vouches for nor a fan-out with gaps is among them, nor what was made of those:
+    /// the later run will have others.
     #[must_use]
     pub fn accepted(&self) -> Vec<(StepIx, Value)> {
-        let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
-        let complete = |step: &crate::engine::StepView<'_>| {
-            let whole = step.items().all(|item| item.status.accepted());
-            step.status.accepted() && whole && !step.unverified
-        };
-        steps
-            .filter(|(_, view)| complete(view))
-            .filter_map(|(ix, _)| {
-                let output = self.content.output(&self.workflow.steps[ix.at()])?;
-                Some((ix, output.clone()))
-            })
-            .collect()
+        let plan = &self.workflow.plan;
+        let mut changes = vec![false; plan.steps.len()];
+        let mut taken = Vec::new();
+        for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
+            let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
+            let whole = !view.unverified && view.items().all(|item| item.status.accepted());
+            changes[ix.at()] =
+                plan.step(ix).needs.iter().any(sees) || (view.status.accepted() && !whole);
+            if changes[ix.at()] || !view.status.accepted() {
+                continue;
+            }
+            let output = self.content.output(&self.workflow.steps[ix.at()]);
+            taken.extend(output.map(|output| (ix, output.clone())));
+        }
+        taken
     }
 
     fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
