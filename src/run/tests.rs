@@ -165,3 +165,22 @@ fn what_was_made_of_an_answer_that_is_not_taken_over_is_not_taken_over_either() 
     let offered: Vec<u16> = run.accepted().into_iter().map(|(step, _)| step.0).collect();
     assert!(!offered.contains(&2), "{offered:?}");
 }
+
+#[test]
+fn the_prompts_of_a_fan_out_share_one_conversion_of_the_input() {
+    let flow = build()
+        .step("part", "{{ index }}: {{ item }} of {{ input.text }}")
+        .each(10, 100)
+        .step("sum", "{% for p in part %}{{ p.text }}{% endfor %}")
+        .output("text", "sum.text");
+    let list: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    let input = json!({"text": "all", "list": list});
+    let mut run = Run::new(RunId::new(1), flow.done(), input, Duration::from_secs(20), 7);
+    let mut effects = run.start(Vec::new(), Timestamp::ZERO);
+    assert_eq!(asked(&effects)[9], "9: 9 of all");
+    for attempt in 0..100 {
+        effects = say(&mut run, attempt, &json!({"text": "."}), 100);
+    }
+    assert_eq!(asked(&effects), [".".repeat(100)]);
+    assert_eq!(run.content.conversions(), 2, "of the input, and of that with the answers");
+}

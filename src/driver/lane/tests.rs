@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::*;
@@ -35,20 +36,21 @@ const SOON: Duration = Duration::from_millis(5);
 async fn who_leaves_the_line_takes_no_wake_up_along() {
     let lane = lane(Limits { rpm: Some(1), concurrent: Some(1), ..Limits::default() });
     let slot = lane.enter(1).await;
-    let first = tokio::spawn({
+    let mut waiting = JoinSet::new();
+    let mut wait = || {
         let lane = lane.clone();
-        async move { drop(lane.enter(1).await) }
-    });
-    let second = tokio::spawn({
-        let lane = lane.clone();
-        async move { drop(lane.enter(1).await) }
-    });
+        waiting.spawn(async move { drop(lane.enter(1).await) })
+    };
+    let first = wait();
+    wait();
     sleep(SOON).await;
     drop(slot);
     // The first has been woken for the slot and waits for the minute now.
     sleep(SOON).await;
     first.abort();
-    let entered = timeout(Duration::from_secs(61), second).await;
+    let left = waiting.join_next().await.unwrap();
+    assert!(left.is_err_and(|error| error.is_cancelled()));
+    let entered = timeout(Duration::from_secs(61), waiting.join_next()).await;
     assert!(entered.is_ok(), "the second still waits though nothing is in flight");
 }
 
@@ -57,17 +59,17 @@ async fn the_line_is_served_in_order() {
     let lane = lane(Limits { rpm: Some(1), ..Limits::default() });
     drop(lane.enter(1).await);
     let served = Arc::new(AtomicU32::new(0));
-    let mut waiting = Vec::new();
+    let mut waiting = JoinSet::new();
     for place in 0..5 {
         let (lane, served) = (lane.clone(), served.clone());
-        waiting.push(tokio::spawn(async move {
+        waiting.spawn(async move {
             drop(lane.enter(1).await);
             assert_eq!(served.fetch_add(1, Ordering::SeqCst), place);
-        }));
+        });
         sleep(SOON).await;
     }
-    for one in waiting {
-        one.await.unwrap();
+    while let Some(one) = waiting.join_next().await {
+        one.unwrap();
     }
 }
 
