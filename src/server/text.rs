@@ -233,17 +233,14 @@ pub(super) fn unknown_run(id: &str) -> String {
 /// An output beyond what a client can take.
 pub(super) fn too_large(report: &RunReport, bytes: usize, limit: usize) -> String {
     format!(
-        "{} delivered {bytes} bytes, more than the {limit} a tool result may hold. `punctual trace {} --json` has all of it; ask for less, or bound the workflow's output.",
-        report.workflow, report.run_id
+        "{} delivered {bytes} bytes, more than the {limit} a tool result may hold. Ask for less, or bound the workflow's output; `punctual run {} --json` prints an output of any size.",
+        report.workflow, report.workflow
     )
 }
 
 /// Stands in for the JSON text of an output that is only given as structured content.
-pub(super) fn structured_only(report: &RunReport, bytes: usize) -> String {
-    format!(
-        "The output has {bytes} bytes and is in structuredContent only. `punctual trace {} --json` has it too.",
-        report.run_id
-    )
+pub(super) fn structured_only(bytes: usize) -> String {
+    format!("The output has {bytes} bytes and is in structuredContent only.")
 }
 
 /// An output that breaks the promise of the tool's `outputSchema`.
