@@ -107,6 +107,11 @@ impl Shared {
 }
 
 impl Shared {
+    /// The run has ended and been kept: only its report is asked for from now on.
+    pub(super) fn forget(&self) {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner).forget();
+    }
+
     /// The loop itself has broken, which is a fault of ours: callers get an honest failure and not silence.
     pub(super) fn broke(&self) {
         let mut report = RunReport { outcome: "failed".to_owned(), ..RunReport::default() };

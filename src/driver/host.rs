@@ -198,6 +198,7 @@ impl Host {
             state.spend(report.cost_usd);
             state.register.end(key, &handle.id, validated);
         }
+        handle.shared().forget();
         tracing::info!(
             run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,
             elapsed_ms = report.elapsed_ms, cost_usd = report.cost_usd, "run ended"

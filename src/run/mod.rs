@@ -236,6 +236,14 @@ impl Run {
         taken
     }
 
+    /// Lets go of everything a report has been made of: an ended run is kept for its report alone.
+    pub fn forget(&mut self) {
+        self.content = Content::new(&self.workflow, Value::Null);
+        self.answers = BTreeMap::new();
+        self.decisions = Vec::new();
+        self.output = None;
+    }
+
     fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         self.ticks += 1;
         let signals = Signals::default();

@@ -57,3 +57,15 @@ async fn a_call_that_is_cancelled_before_it_begins_takes_no_validated_step_away(
     let again = finish(&host, &workflow, text("it")).await;
     assert_eq!((again.outcome.as_str(), again.reused.len()), ("delivered", 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_ended_run_keeps_its_report_and_lets_go_of_the_rest() {
+    let a = Scripted::new(|_| Act::Answer(10, json!({"text": "kept"})));
+    let host = host(&a, &a);
+    let run = host.start(&one_step(20), text("it"), &CallOptions::default()).unwrap();
+    assert_eq!(run.finished().await.outcome, "delivered");
+    host.drain(Duration::from_secs(1)).await;
+    assert!(run.shared().with_run(|run| run.output().is_none()));
+    assert_eq!(run.report().output, Some(json!({"result": "kept"})));
+    assert!(!run.report().decisions.is_empty());
+}
