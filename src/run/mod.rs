@@ -214,26 +214,32 @@ impl Run {
         &self.workflow
     }
 
-    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order. Neither an
-    /// answer that no validator vouches for nor a fan-out with gaps is among them, nor what was made of those:
-    /// the later run will have others.
+    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order.
     #[must_use]
     pub fn accepted(&self) -> Vec<(StepIx, Value)> {
+        let output = |ix: &StepIx| self.content.output(&self.workflow.steps[ix.at()]).cloned();
+        self.whole().into_iter().filter_map(|ix| Some((ix, output(&ix)?))).collect()
+    }
+
+    /// The steps that a later run of the same call takes over. Neither an answer that no validator vouches for nor
+    /// a fan-out with gaps is among them, nor what was made of those: the later run will have others. A
+    /// validator's word goes with the answer it judged.
+    fn whole(&self) -> Vec<StepIx> {
         let plan = &self.workflow.plan;
         let mut changes = vec![false; plan.steps.len()];
-        let mut taken = Vec::new();
+        let mut whole = Vec::new();
         for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
+            let step = plan.step(ix);
             let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
-            let whole = !view.unverified && view.items().all(|item| item.status.accepted());
-            changes[ix.at()] =
-                plan.step(ix).needs.iter().any(sees) || (view.status.accepted() && !whole);
-            if changes[ix.at()] || !view.status.accepted() {
-                continue;
+            let gaps = view.unverified || view.items().any(|item| !item.status.accepted());
+            let accepted = view.status.accepted();
+            changes[ix.at()] = step.needs.iter().any(sees) || (accepted && gaps);
+            let judged = step.validates.is_none_or(|judged| whole.contains(&judged));
+            if accepted && judged && !changes[ix.at()] {
+                whole.push(ix);
             }
-            let output = self.content.output(&self.workflow.steps[ix.at()]);
-            taken.extend(output.map(|output| (ix, output.clone())));
         }
-        taken
+        whole
     }
 
     /// Lets go of everything a report has been made of: an ended run is kept for its report alone.

@@ -61,6 +61,7 @@ impl Run {
             elapsed_ms: now.millis(),
             deadline_ms: u64::try_from(self.machine.deadline().as_millis()).unwrap_or(u64::MAX),
             reused,
+            validated: self.validated(),
             cost_usd: cost.dollars(),
             cost_estimated: attempts.iter().any(|a| a.cost_estimated),
             tokens: Tokens {
@@ -107,6 +108,17 @@ impl Run {
     fn named(&self, which: impl Fn(&StepView<'_>) -> bool) -> Vec<String> {
         let steps = self.workflow.steps.iter().zip(self.machine.steps());
         steps.filter(|(_, view)| which(view)).map(|(step, _)| step.name.clone()).collect()
+    }
+
+    /// What the same call, made again, continues from: nothing after a result.
+    fn validated(&self) -> Vec<String> {
+        match self.machine.outcome() {
+            Some(Outcome::Delivered | Outcome::Degraded { .. }) => Vec::new(),
+            Some(Outcome::Failed(_) | Outcome::Cancelled) | None => {
+                let steps = self.whole().into_iter();
+                steps.map(|ix| self.workflow.plan.step(ix).name.clone()).collect()
+            }
+        }
     }
 
     fn part(&self, part: Part) -> String {

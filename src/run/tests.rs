@@ -184,3 +184,17 @@ fn the_prompts_of_a_fan_out_share_one_conversion_of_the_input() {
     assert_eq!(asked(&effects), [".".repeat(100)]);
     assert_eq!(run.content.conversions(), 2, "of the input, and of that with the answers");
 }
+
+#[test]
+fn a_failed_run_names_only_what_a_retry_will_take_over() {
+    let flow = build()
+        .step("plan", "Plan {{ input.text }}.")
+        .step("draft", "Write {{ plan.text }}.")
+        .judge("judge", "", 0)
+        .computed("pass", "length(draft.text) > 3")
+        .output("text", "draft.text");
+    let (mut run, _) = answered(flow, "planned");
+    say(&mut run, 1, &json!({"text": "no"}), 1_000);
+    let report = run.report("", Timestamp::from_millis(1_000));
+    assert_eq!((report.outcome.as_str(), report.validated), ("failed", vec!["plan".to_owned()]));
+}

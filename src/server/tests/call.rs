@@ -7,7 +7,7 @@ async fn a_delivered_output_is_structured_content_and_the_same_text() {
     let result = bench
         .delivered(|report| {
             report.elapsed_ms = 8123;
-            report.cost_usd = 0.0031;
+                report.cost_usd = 0.0031;
             report.tokens = Tokens { input: 812, output: 240 };
         })
         .await;
@@ -62,6 +62,7 @@ async fn a_failure_is_a_text_to_act_on_with_the_same_facts_in_meta() {
             attempts: (1..=n).map(|n| AttemptReport { n, ..AttemptReport::default() }).collect(),
             ..StepReport::default()
         };
+        report.validated = vec!["plan".to_owned()];
         report.steps = vec![step("plan", "ok", 1), step("draft", "failed", 3)];
         report.cost_usd = 0.0031;
         report.cost_estimated = true;
