@@ -7,7 +7,7 @@ async fn a_delivered_output_is_structured_content_and_the_same_text() {
     let result = bench
         .delivered(|report| {
             report.elapsed_ms = 8123;
-                report.cost_usd = 0.0031;
+            report.cost_usd = 0.0031;
             report.tokens = Tokens { input: 812, output: 240 };
         })
         .await;
