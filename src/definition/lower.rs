@@ -193,7 +193,9 @@ impl Lowering<'_> {
 
     /// The schema as clients see it.
     fn tool_schema(&mut self, typed: &Typed, span: &std::ops::Range<usize>) -> Option<Schema> {
-        let made = inline(&typed.schema()).and_then(Schema::compile);
+        let sound = typed.embedded.is_none();
+        let compile = |made| if sound { Ok(Schema::sound(made)) } else { Schema::compile(made) };
+        let made = inline(&typed.schema()).and_then(compile);
         match made {
             Ok(schema) => Some(schema),
             Err(error) => {

@@ -8,7 +8,7 @@
 //! is an annotation, as the specification has it, and is not asserted.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
@@ -38,11 +38,12 @@ pub const MAX_VIOLATIONS: usize = 20;
 /// Bytes a compiled pattern may take: `[a-z]{1,200}` takes about 100 KB.
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// A compiled JSON Schema with its source.
+/// A JSON Schema with its source. Compiled once, at the latest when the first value is validated: a folder of
+/// a hundred workflows has a thousand schemas, and a server needs few of them at its start.
 #[derive(Clone, Debug)]
 pub struct Schema {
     source: Arc<Value>,
-    validator: Arc<Validator>,
+    validator: Arc<OnceLock<Result<Validator, SchemaError>>>,
 }
 
 /// One way in which a value does not fit.
@@ -81,6 +82,18 @@ impl fmt::Display for Violation {
     }
 }
 
+fn build(source: &Value) -> Result<Validator, SchemaError> {
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(
+            PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES),
+        )
+        .build(source)
+        .map_err(|error| violation::of_schema(&error))
+}
+
 impl Schema {
     /// Compiles a JSON Schema 2020-12 document of at most 20,000 nodes and 64 levels.
     ///
@@ -89,16 +102,19 @@ impl Schema {
     /// reference that leads back to itself in the same place, a pattern with look-around.
     pub fn compile(source: Value) -> Result<Self, SchemaError> {
         bound::check(&source)?;
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            .offline()
-            .should_validate_formats(false)
-            .with_pattern_options(
-                PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES),
-            )
-            .build(&source)
-            .map_err(|error| violation::of_schema(&error))?;
-        Ok(Self { source: Arc::new(source), validator: Arc::new(validator) })
+        let compiled = OnceLock::from(Ok(build(&source)?));
+        Ok(Self { source: Arc::new(source), validator: Arc::new(compiled) })
+    }
+
+    /// A schema that is sound by its making, as [`Schema::of_shape`] is where its patterns were checked;
+    /// compiled when the first value is validated.
+    #[must_use]
+    pub fn sound(source: Value) -> Self {
+        Self { source: Arc::new(source), validator: Arc::default() }
+    }
+
+    fn validator(&self) -> Result<&Validator, &SchemaError> {
+        self.validator.get_or_init(|| build(&self.source)).as_ref()
     }
 
     /// The schema of a shape: objects closed, `required` in order, `optional` fields and those with a
@@ -124,7 +140,7 @@ impl Schema {
     /// Whether `value` fits. Cheaper than [`Self::violations`] where the reasons do not matter.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.validator().is_ok_and(|validator| validator.is_valid(value))
     }
 
     /// Every violation, at most [`MAX_VIOLATIONS`], in document order.
@@ -133,7 +149,13 @@ impl Schema {
         if self.accepts(value) {
             return Vec::new();
         }
-        violation::of_value(self.validator.iter_errors(value), value)
+        match self.validator() {
+            Ok(validator) => violation::of_value(validator.iter_errors(value), value),
+            Err(error) => {
+                let message = format!("cannot be validated: {error}");
+                vec![Violation { pointer: String::new(), message }]
+            }
+        }
     }
 
     /// `value` without the explicit nulls of optional fields that do not hold null otherwise: such a null

@@ -7,7 +7,7 @@
 //! Not for values: those are expressions.
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::machinery::{Token, ast, parse, tokenize};
 use minijinja::{Environment, Error, ErrorKind};
@@ -39,15 +39,16 @@ const MAX_TAG_TOKENS: usize = 256;
 /// Most `elif` of one template, which nest as well.
 const MAX_ELIF: usize = 100;
 
-/// A compiled template.
+/// A checked template. Compiled when it is first rendered: a server holds many more than it needs at its start.
 #[derive(Clone)]
 pub struct Template {
     source: Arc<str>,
-    environment: Arc<Environment<'static>>,
+    mentions: Arc<[Mention]>,
+    environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
 }
 
 /// A template that could not be rendered.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct RenderError {
     /// What is wrong, with the line in the template.
@@ -61,11 +62,15 @@ impl Template {
     /// The first syntax error, or a template of more than 1 MiB.
     pub fn parse(source: &str) -> Result<Self, Finding> {
         limits(source)?;
-        parse(source, environment::NAME, environment::syntax())
+        let root = parse(source, environment::NAME, environment::syntax())
             .map_err(|error| syntax_finding(source, &error))?;
-        let environment =
-            environment::environment(source).map_err(|error| syntax_finding(source, &error))?;
-        Ok(Self { source: Arc::from(source), environment: Arc::new(environment) })
+        let scope = Scope::default();
+        let mut checker = check::Checker::new(source, &scope);
+        if let ast::Stmt::Template(root) = &root {
+            checker.body(&root.children);
+        }
+        let mentions = checker.finish().0.into();
+        Ok(Self { source: Arc::from(source), mentions, environment: Arc::default() })
     }
 
     /// The text as written.
@@ -77,13 +82,20 @@ impl Template {
     /// Every mention of a root name that the template does not bind itself, in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
-        self.walk(&Scope::default()).0
+        self.mentions.to_vec()
     }
 
     /// Every problem under `scope`.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Finding> {
-        self.walk(scope).1
+        let Ok(ast::Stmt::Template(root)) =
+            parse(&self.source, environment::NAME, environment::syntax())
+        else {
+            return Vec::new();
+        };
+        let mut checker = check::Checker::new(&self.source, scope);
+        checker.body(&root.children);
+        checker.finish().1
     }
 
     /// Renders with `bindings` (an object: name → value). Missing names are absent.
@@ -101,9 +113,13 @@ impl Template {
     /// # Errors
     /// As [`Template::render`].
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
+        let environment = self.environment.get_or_init(|| {
+            environment::environment(&self.source)
+                .map_err(|error| RenderError { message: describe(&error) })
+        });
+        let environment = environment.as_ref().map_err(Clone::clone)?;
         let mut out = environment::Limited::default();
-        let result = self
-            .environment
+        let result = environment
             .get_template(environment::NAME)
             .and_then(|t| t.render_captured_to(bound.root(), &mut out).map(drop));
         if out.full {
@@ -114,17 +130,6 @@ impl Template {
         result.map_err(|error| RenderError { message: describe(&error) })?;
         String::from_utf8(out.bytes)
             .map_err(|_| RenderError { message: "the prompt is no UTF-8 text".to_owned() })
-    }
-
-    fn walk(&self, scope: &Scope) -> (Vec<Mention>, Vec<Finding>) {
-        let Ok(ast::Stmt::Template(root)) =
-            parse(&self.source, environment::NAME, environment::syntax())
-        else {
-            return (Vec::new(), Vec::new());
-        };
-        let mut checker = check::Checker::new(&self.source, scope);
-        checker.body(&root.children);
-        checker.finish()
     }
 }
 

@@ -47,7 +47,7 @@ impl Lowering<'_> {
         };
         self.require_object(&typed, &span, owner);
         let before = self.reader.found.iter().filter(|d| d.is_error()).count();
-        let answer = match Schema::compile(typed.schema()) {
+        let answer = match typed.compiled() {
             Ok(schema) => Answer::Json(schema),
             Err(error) => {
                 if before == 0 {

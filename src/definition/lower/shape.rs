@@ -11,7 +11,7 @@ use crate::definition::raw::RawWorkflow;
 use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::shape::{Field, Object, Range, Shape};
-use crate::schema::{Schema, inline};
+use crate::schema::{Schema, SchemaError, inline};
 
 mod bound;
 mod part;
@@ -76,6 +76,14 @@ impl Typed {
     pub fn embedded(schema: Value) -> Self {
         let shape = Schema::to_shape(&schema);
         Self { embedded: Some(schema), ..Self::of(shape) }
+    }
+
+    /// The JSON Schema, checked. A shape's own was checked where it was read, pattern by pattern.
+    pub fn compiled(&self) -> Result<Schema, SchemaError> {
+        match &self.embedded {
+            Some(schema) => Schema::compile(schema.clone()),
+            None => Ok(Schema::sound(Schema::of_shape(&self.shape))),
+        }
     }
 
     /// The JSON Schema.
