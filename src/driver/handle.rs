@@ -63,8 +63,16 @@ impl Shared {
         self.withdraw.cancel();
     }
 
-    pub(super) fn join(&self) {
-        self.callers.fetch_add(1, Ordering::Relaxed);
+    /// Whether it will give no more results: it has ended, or is being cancelled.
+    pub(super) fn leaving(&self) -> bool {
+        self.last.get().is_some() || self.withdraw.is_cancelled()
+    }
+
+    /// One more caller wants the result. `false` where the run is being cancelled: it will have none.
+    pub(super) fn join(&self) -> bool {
+        let more = |callers| (callers > 0).then_some(callers + 1);
+        !self.leaving()
+            && self.callers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     pub(super) fn with_run<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
@@ -99,6 +107,11 @@ impl Shared {
 }
 
 impl Shared {
+    /// The run has ended and been kept: only its report is asked for from now on.
+    pub(super) fn forget(&self) {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner).forget();
+    }
+
     /// The loop itself has broken, which is a fault of ours: callers get an honest failure and not silence.
     pub(super) fn broke(&self) {
         let mut report = RunReport { outcome: "failed".to_owned(), ..RunReport::default() };
