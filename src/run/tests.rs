@@ -104,11 +104,11 @@ fn every_attempt_of_a_revision_sees_its_own_feedback_whatever_is_prepared_meanwh
     let input = json!({"text": "hello", "list": []});
     let mut run = Run::new(RunId::new(1), flow.done(), input, Duration::from_secs(20), 7);
     run.start(Vec::new(), Timestamp::ZERO);
-    say(&mut run, 1, &json!({"text": "first"}), 100);
+    say(&mut run, 0, &json!({"text": "first"}), 100);
     let effects = say(&mut run, 2, &json!({"pass": false, "why": "dull"}), 200);
     assert_eq!(asked(&effects), ["Write. Fix: dull"]);
     // Another step is prepared, in its first round.
-    say(&mut run, 0, &json!({"text": "aside"}), 300);
+    say(&mut run, 1, &json!({"text": "aside"}), 300);
     // The revision's attempt breaks off and is followed by another.
     let failure = Failure::of_attempt(FailureClass::StreamInterrupted, "", "cut");
     let broken = Broken { failure, partial: String::new(), usage: None };
