@@ -163,6 +163,12 @@ fn wrong_arguments_are_usage_errors_and_print_no_result() {
         &["explain", "none"],
         &["trace", "last"],
         &["list", "--dir", "none"],
+        &["list", "--config", "none.yaml"],
+        &["check", "--config", "none.yaml"],
+        &["explain", "hello", "--config", "none.yaml"],
+        &["run", "hello", "--config", "none.yaml"],
+        &["serve", "--config", "none.yaml"],
+        &["doctor", "--config", "none.yaml"],
         &["check", "none.yaml"],
     ] {
         let left = bench.run(arguments);
@@ -170,6 +176,8 @@ fn wrong_arguments_are_usage_errors_and_print_no_result() {
         assert_eq!(left.out, "", "{arguments:?}");
         assert!(!left.err.is_empty() && !left.err.contains("panicked"), "{arguments:?}");
     }
+    let left = bench.run(&["run", "hello", "--config", "none.yaml"]);
+    assert_eq!(left.err, "error: --config: cannot read none.yaml: no such file or directory\n");
     let left = bench.run(&["run", "helo", "--set", "name=x"]);
     assert!(left.err.contains("did you mean 'hello'?"), "{}", left.err);
 }
@@ -423,4 +431,223 @@ fn a_server_speaks_the_protocol_alone_and_leaves_when_its_input_ends() {
     let left = bench.fed(&["serve"], b"this is no protocol\n");
     assert!(left.out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
     assert!(!left.err.contains("panicked"), "{}", left.err);
+}
+
+/// A server whose standard error nobody reads, and what it answers to `messages`.
+fn unread(bench: &Bench, messages: &str) -> (Option<i32>, Vec<Value>) {
+    use std::io::Read;
+    let mut command = bench.command(&["serve", "--simulate", "calm", "--speed", "1000"]);
+    command.env("PUNCTUAL_LOG", "trace");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let messages = messages.to_owned();
+    let feed = std::thread::spawn(move || input.write_all(messages.as_bytes()));
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    feed.join().unwrap().unwrap();
+    // The pipe stays open, and unread, to the end.
+    let left = child.wait().unwrap();
+    let mut logged = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut logged).unwrap();
+    assert!(logged.len() >= 48_000, "the pipe was not filled: {} bytes", logged.len());
+    (left.code(), text.lines().map(json).collect())
+}
+
+#[test]
+fn a_server_whose_log_nobody_reads_still_answers_and_leaves() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let mut messages = concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+    )
+    .to_owned();
+    // Each run is at least one line of the log, and a pipe holds 64 KiB.
+    const CALLS: usize = 600;
+    for id in 1..=CALLS {
+        let arguments = format!(r#"{{"name":"n{id}{}"}}"#, "x".repeat(20));
+        messages += &format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\
+             \"params\":{{\"name\":\"hello\",\"arguments\":{arguments}}}}}\n"
+        );
+    }
+    let (code, answers) = unread(&bench, &messages);
+    assert_eq!(code, Some(0));
+    let answered = answers.iter().filter(|answer| answer["result"].is_object()).count();
+    assert_eq!(answered, CALLS + 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_no_success() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    for (arguments, code) in [(&run[..], 1), (&["check"], 2), (&["list"], 1), (&["--help"], 1)] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = bench.command(arguments);
+        let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        let left = bench.left(output);
+        assert_eq!(left.code, code, "{arguments:?}: {}", left.err);
+        assert!(left.err.contains("could not be written"), "{arguments:?}: {}", left.err);
+    }
+}
+
+#[test]
+fn what_files_and_arguments_hold_cannot_steer_the_terminal() {
+    let steered = HELLO.replace("Greets a person.", "\"Clears \\e[2J the screen.\"");
+    let bench = Bench::new(&[("workflows/hello.yaml", &steered)]);
+    bench.write("workflows/bad\u{1b}[2J.yaml", BROKEN.as_bytes());
+    let odd = "no\u{1b}[2Jne";
+    for arguments in [
+        &["check"][..],
+        &["list", "--simulate", "calm"],
+        &["explain", "hello", "--simulate", "calm"],
+        &["explain", odd],
+        &["run", odd],
+        &["run", "hello", "--set", odd],
+        &["check", odd],
+        &["trace", odd],
+        &["runs", "--outcome", odd],
+        &[odd],
+        &["serve"],
+    ] {
+        let left = bench.run(arguments);
+        let text = left.out + &left.err;
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_field_that_is_text_where_a_number_belongs_is_shown_as_json() {
+    let counted = HELLO.replace("{name: string}", "{name: string, n: integer}");
+    let bench = Bench::new(&[("workflows/hello.yaml", &counted)]);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "n=5", "--set", "name=7"]));
+    let hint = "--set n=5 gives text; for what it says as JSON write --set 'n:=5'\n";
+    assert!(left.code == 2 && left.err.ends_with(hint), "{}", left.err);
+    assert!(!left.err.contains("name:="), "{}", left.err);
+}
+
+#[test]
+fn refusals_of_options_say_what_to_give() {
+    let bench = Bench::new(&[]);
+    for (arguments, said) in [
+        (&["demo", "--speed", "max"][..], "'max' is for 'run'"),
+        (&["runs", "--limit", "0"], "give at least 1"),
+    ] {
+        let left = bench.run(arguments);
+        assert!(left.code == 2 && left.err.contains(said), "{arguments:?}: {}", left.err);
+    }
+}
+
+#[test]
+fn a_trace_is_offered_of_runs_that_are_kept_alone() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    assert!(bench.run(&run).err.contains("punctual trace run_"));
+    bench.write("file", b"");
+    let left = bench.run(&[&run[..], &["--state", "file"]].concat());
+    assert!(left.code == 0 && !left.err.contains("punctual trace"), "{}", left.err);
+    let left = bench.run(&[&run[..], &["--state", "other"]].concat());
+    assert!(left.err.contains("--state other"), "{}", left.err);
+}
+
+#[test]
+fn long_helps_are_wrapped_and_torn_lines_counted() {
+    let bench =
+        Bench::new(&[("workflows/bad.yaml", &HELLO.replace("max_tokens", "tokens_maximum"))]);
+    let left = bench.run(&["check"]);
+    assert!(left.out.contains("\n      "), "{}", left.out);
+    assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{}", left.out);
+    std::fs::create_dir_all(bench.path("state/punctual")).unwrap();
+    bench.write("state/punctual/runs.jsonl", b"{torn\n");
+    let left = bench.run(&["runs"]);
+    assert!(left.err.contains("warning: 1 line of "), "{}", left.err);
+}
+
+#[test]
+fn errors_of_the_configuration_stop_run_and_explain() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    bench.write("punctual.yaml", b"limits: {concurrent_runs: many}\n");
+    let run = simulated(&["run", "hello", "--set", "name=Ada"]);
+    let file = simulated(&["run", "./workflows/hello.yaml", "--set", "name=Ada"]);
+    for arguments in [&run[..], &file, &["explain", "hello"], &["explain", "workflows/hello.yaml"]]
+    {
+        let left = bench.run(arguments);
+        assert_eq!((left.code, left.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(left.err.contains("concurrent_runs: many"), "{arguments:?}: {}", left.err);
+        assert!(left.err.ends_with("error: punctual.yaml has errors; nothing was spent\n"));
+    }
+}
+
+/// Waits until a process catches signal 15, so that sending it one cannot come too early.
+#[cfg(target_os = "linux")]
+fn until_it_listens(id: u32) {
+    for _ in 0..10_000_000 {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    unreachable!("it never listens");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_told_to_end_is_cancelled_kept_and_reported() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let slow = ["--simulate", "calm", "--speed", "0.01"];
+        let mut command =
+            bench.command(&[&["run", "hello", "--set", "name=Ada"], &slow[..]].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        until_it_listens(child.id());
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let left = bench.left(child.wait_with_output().unwrap());
+        assert_eq!((left.code, left.out.as_str()), (code, ""), "{}", left.err);
+        assert!(left.err.contains("hello cancelled after"), "{}", left.err);
+        let left = bench.run(&["trace", "last", "--json"]);
+        assert_eq!(json(&left.out)["outcome"], "cancelled");
+    }
+}
+
+#[test]
+fn explain_counts_the_judge_between_a_step_and_its_consumers() {
+    let judged = "\
+description: Judged.
+deadline: 30s
+input: {text: string}
+steps:
+  a: {max_tokens: 100, prompt: 'a {{ input.text }}'}
+  v: {max_tokens: 1000, validates: a, prompt: 'v {{ a.text }}', output: {pass: boolean}}
+  c: {max_tokens: 100, prompt: 'c {{ a.text }}'}
+output: {t: c.text}
+";
+    let bench = Bench::new(&[("workflows/judged.yaml", judged)]);
+    let left = bench.run(&["explain", "judged", "--simulate", "calm"]);
+    assert!(left.out.contains("a (100) → v (1000) → c (100) = 1200 tokens"), "{}", left.out);
+    // The shares of the chain are the whole time there is: 29.8 s.
+    for row in ["2.5 s (8 %) ", "24.8 s (82 %) "] {
+        assert!(left.out.contains(row), "{row}: {}", left.out);
+    }
+    let place = |text: &str| left.out.find(text).unwrap_or_else(|| panic!("{text}: {}", left.out));
+    assert!(place("━━ v ") < place("━━ c "));
+}
+
+#[test]
+fn a_client_that_speaks_something_else_is_told_so_in_words() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let first = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+    let left = bench.fed(&["serve"], first);
+    assert_eq!(left.code, 1, "{}", left.err);
+    let said = "the client did not begin an MCP session: its first message is 'notifications/initialized', not 'initialize'; \
+                'serve' is meant to be started by an MCP client, see 'punctual serve --help'";
+    assert!(left.err.contains(said), "{}", left.err);
 }

@@ -62,6 +62,17 @@ fn field(part: &str) -> Result<(String, Value), String> {
     Ok((name.to_owned(), value))
 }
 
+/// What to write instead of `part`, where it gave text to a field that the `violations` want to be something else.
+pub fn as_json(part: &str, violations: &str) -> Option<String> {
+    let (name, value) = part.split_once('=')?;
+    let refused = format!("/{name}: ");
+    let other = serde_json::from_str::<Value>(value).is_ok_and(|value| !value.is_string());
+    let wrong = violations.lines().any(|line| line.trim_start().starts_with(&refused));
+    (other && wrong && !name.ends_with(':')).then(|| {
+        format!("--set {part} gives text; for what it says as JSON write --set '{name}:={value}'")
+    })
+}
+
 fn not_json(from: &str, text: &str, error: &serde_json::Error) -> String {
     let hint = if from == "--input" && !text.trim_start().starts_with('{') {
         "; for a file write --input @FILE, for one text field --set name=text"

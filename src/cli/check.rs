@@ -11,7 +11,7 @@ use super::house::{House, folder_of};
 use super::output;
 use super::place::{Place, Simulated, shown};
 use super::summary::count;
-use super::terminal::{Style, Terminal};
+use super::terminal::{Style, Terminal, wrap};
 use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
@@ -24,6 +24,9 @@ Examples:
   punctual check --format json          the same for editors and CI
 
 Exit codes: 0 nothing wrong (warnings allowed), 1 errors, 2 a file or folder could not be looked at.";
+
+/// Longer lines of help are harder to read.
+const HELP_WIDTH: usize = 100;
 
 /// Shows every mistake in every file, with its place
 ///
@@ -66,6 +69,9 @@ struct Findings {
 impl Check {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Err(exit) = self.place.there() {
+            return exit;
+        }
         let mut findings = Findings::default();
         if self.paths.is_empty() {
             let house = House::open(&self.place, &Simulated::default()).await;
@@ -166,10 +172,24 @@ impl Findings {
     }
 }
 
+/// Its help in lines as wide as the terminal; what is quoted stays as it is.
+fn wrapped(text: &str, terminal: Terminal) -> String {
+    const HELP: &str = "help: ";
+    let lines = text.lines().flat_map(|line| match line.strip_prefix(HELP) {
+        Some(help) => {
+            let lines = wrap(help, terminal.width.min(HELP_WIDTH) - HELP.len()).into_iter();
+            let begun = |(at, line)| format!("{:6}{line}", if at == 0 { HELP } else { "" });
+            lines.enumerate().map(begun).collect()
+        }
+        None => vec![line.to_owned()],
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// A diagnostic, its place and severity standing out.
 #[must_use]
 pub fn painted(found: &Diagnostic, terminal: Terminal) -> String {
-    let text = found.to_string();
+    let text = wrapped(&found.to_string(), terminal);
     if !terminal.colour {
         return text;
     }

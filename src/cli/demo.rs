@@ -52,10 +52,21 @@ pub struct Demo {
     #[arg(long, value_name = "N", default_value = SEED)]
     seed: u64,
     /// Simulated seconds a real second
-    #[arg(long, value_name = "X", default_value = SPEED)]
+    #[arg(long, value_name = "X", default_value = SPEED, value_parser = speed)]
     speed: f64,
     #[command(flatten)]
     state: State,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if (0.01..=1_000.0).contains(&speed) => Ok(speed),
+        _ if text == "max" => Err(
+            "the demo's server and client live in real time: give a number from 0.01 to 1000; 'max' is for 'run'"
+                .to_owned(),
+        ),
+        Ok(_) | Err(_) => Err("give a number from 0.01 to 1000".to_owned()),
+    }
 }
 
 impl Demo {

@@ -64,6 +64,9 @@ impl Finding {
 impl Doctor {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Err(exit) = self.place.there() {
+            return exit;
+        }
         let terminal = output::screen();
         let house = House::open(&self.place, &Simulated::default()).await;
         let mut broken = false;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::exit::Exit;
-use super::graph::{bound, critical_path, lines};
+use super::graph::{bound, critical_path, lines, waits};
 use super::house::House;
 use super::output;
 use super::place::{Place, Regime, shown};
@@ -253,9 +253,9 @@ fn indented(text: &str, terminal: Terminal, by: usize) -> Vec<String> {
 fn left_at_best(plan: &Plan, shares: &Shares, ix: StepIx, end: Duration) -> Duration {
     let mut left: Vec<Duration> = vec![end; plan.steps.len()];
     for step in plan.step_ixs() {
-        for need in &plan.step(step).needs {
-            let before = left[need.step.at()];
-            let after = before.saturating_sub(shares.share(need.step, before, 1));
+        for earlier in waits(plan, step) {
+            let before = left[earlier.at()];
+            let after = before.saturating_sub(shares.share(earlier, before, 1));
             left[step.at()] = left[step.at()].min(after);
         }
     }

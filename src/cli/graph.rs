@@ -4,13 +4,21 @@ use super::terminal::{Style, Terminal, clip, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::plan::{NeedKind, Plan, StepPlan, Work};
 
+/// The steps that `ix` waits for. Who uses a judged answer waits for its judge, which closes it.
+pub fn waits(plan: &Plan, ix: StepIx) -> impl Iterator<Item = StepIx> {
+    plan.step(ix).needs.iter().map(move |need| {
+        let judge = plan.step(need.step).judged_by.filter(|judge| *judge != ix);
+        judge.unwrap_or(need.step)
+    })
+}
+
 /// The layer of each step: 0 where it waits for nothing, else one below the lowest step it waits for.
 #[must_use]
 pub fn layers(plan: &Plan) -> Vec<usize> {
     let mut layers = vec![0; plan.steps.len()];
     for ix in plan.step_ixs() {
-        let needs = plan.step(ix).needs.iter().map(|need| layers[need.step.at()] + 1);
-        layers[ix.at()] = needs.max().unwrap_or(0);
+        let below = waits(plan, ix).map(|step| layers[step.at()] + 1).max();
+        layers[ix.at()] = below.unwrap_or(0);
     }
     layers
 }
@@ -21,7 +29,7 @@ pub fn critical_path(plan: &Plan) -> (Vec<StepIx>, u64) {
     let mut best: Vec<(u64, Option<StepIx>)> = vec![(0, None); plan.steps.len()];
     for ix in plan.step_ixs() {
         let step = plan.step(ix);
-        let before = step.needs.iter().map(|need| (best[need.step.at()].0, Some(need.step)));
+        let before = waits(plan, ix).map(|step| (best[step.at()].0, Some(step)));
         let (weight, from) = before.max_by_key(|(weight, _)| *weight).unwrap_or((0, None));
         best[ix.at()] = (weight + bound(step), from);
     }

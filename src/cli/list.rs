@@ -37,6 +37,9 @@ pub struct List {
 impl List {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Err(exit) = self.place.there() {
+            return exit;
+        }
         let house = House::open(&self.place, &self.regime.into()).await;
         let terminal = output::screen();
         let missing = house.catalog.diagnostics.iter().find(|found| found.code == NO_FOLDER);

@@ -1,8 +1,11 @@
-//! Logs: to standard error, without colour, without prompts and answers.
+//! Logs: to standard error, without colour, without prompts and answers. They never hold the program up.
+
+use std::io;
 
 use tracing_subscriber::EnvFilter;
 
-use super::output;
+use super::terminal::tame;
+use super::{output, side};
 use crate::server::LOG_CEILING;
 
 /// Variables that say what is logged; the first that is set counts.
@@ -35,12 +38,30 @@ pub fn start(level: Level) {
         EnvFilter::new(held(usual))
     });
     let subscriber = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(|| Lines)
         .with_ansi(false)
         .with_env_filter(filter)
         .finish();
     // Only a second start fails, and then the first one's logs go on.
     let _ = tracing::subscriber::set_global_default(subscriber);
+    // The usual one writes to standard error itself, and would wait for a reader.
+    std::panic::set_hook(Box::new(|panic| {
+        side::log(tame(&format!("{panic}\n"), false).as_bytes())
+    }));
+}
+
+/// Takes what is logged, one event a write.
+struct Lines;
+
+impl io::Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        side::log(tame(&String::from_utf8_lossy(line), false).as_bytes());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The filter without what would let prompts and answers through.

@@ -21,6 +21,7 @@ mod probe;
 mod run;
 mod runs;
 mod serve;
+mod side;
 mod story;
 mod summary;
 mod table;
@@ -81,7 +82,11 @@ const LEAVE: Duration = Duration::from_millis(100);
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return refused(&error).into(),
+        Err(error) => {
+            let exit = output::settled(refused(&error), Exit::Failed);
+            side::flush();
+            return exit.into();
+        }
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -90,9 +95,11 @@ pub fn main() -> ExitCode {
         }
     };
     log::start(arguments.command.log_level());
-    let exit = runtime.block_on(arguments.command.run());
+    let lost = arguments.command.lost();
+    let exit = output::settled(runtime.block_on(arguments.command.run()), lost);
     // A thread may still be blocked in reading standard input.
     runtime.shutdown_timeout(LEAVE);
+    side::flush();
     exit.into()
 }
 
@@ -108,6 +115,22 @@ impl Command {
             Self::Doctor(doctor) => doctor.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+        }
+    }
+
+    /// The code to leave with where the result cannot be printed.
+    const fn lost(&self) -> Exit {
+        match self {
+            // 1 would say that something is wrong with the files.
+            Self::Check(_) => Exit::Usage,
+            Self::Demo(_)
+            | Self::Serve(_)
+            | Self::Run(_)
+            | Self::Explain(_)
+            | Self::List(_)
+            | Self::Doctor(_)
+            | Self::Runs(_)
+            | Self::Trace(_) => Exit::Failed,
         }
     }
 

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::argument::unreadable;
+use super::exit::Exit;
+use super::output;
 use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::definition::environment::Environment;
 use crate::store::RunStore;
@@ -110,6 +113,27 @@ impl Simulated {
     }
 }
 
+impl Place {
+    /// A configuration file that is named must be there.
+    ///
+    /// # Errors
+    /// It cannot be read; already told.
+    pub fn there(&self) -> Result<(), Exit> {
+        let Some(file) = &self.config else { return Ok(()) };
+        match std::fs::metadata(file) {
+            Ok(about) if about.is_dir() => {
+                let why = format!("--config {}: it is a folder, not a file", shown(file));
+                Err(output::refuse(Exit::Usage, why))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let why = format!("--config: {}", unreadable(&shown(file), &error));
+                Err(output::refuse(Exit::Usage, why))
+            }
+        }
+    }
+}
+
 impl State {
     /// The folder; `None` where neither an option nor a home says where.
     #[must_use]
@@ -123,6 +147,15 @@ impl State {
         };
         let base = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
         base.map(|base| base.join("punctual"))
+    }
+
+    /// ` --state DIR` where it was named, for the commands that are shown.
+    #[must_use]
+    pub fn named(&self) -> String {
+        self.state
+            .as_deref()
+            .map(|folder| format!(" --state {}", shown(folder)))
+            .unwrap_or_default()
     }
 
     /// The runs kept there.

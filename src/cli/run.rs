@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::argument;
-use super::exit::{Exit, INTERRUPTED};
+use super::exit::Exit;
 use super::house::{House, folder_of};
 use super::instant;
 use super::live::{BEAT, Block, steps};
@@ -16,7 +16,7 @@ use super::output;
 use super::place::{Place, Simulated, Speed, State, shown};
 use super::summary;
 use super::terminal::Style;
-use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
+use crate::definition::catalog::{NO_FOLDER, load_file};
 use crate::definition::config::DEFAULT_SEED;
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
@@ -24,6 +24,7 @@ use crate::definition::folder::Folder;
 use crate::domain::finding::did_you_mean;
 use crate::domain::time::{parse_duration, show};
 use crate::driver::{CallOptions, Refusal, RunHandle};
+use crate::server::Signals;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
 
@@ -42,7 +43,8 @@ Examples:
                                                        no model is asked, and nothing is spent
 
 The output goes to standard output, everything else to standard error. --set lays fields over
---input. Exit codes: 0 delivered or degraded, 1 failed, 2 wrong usage or input, 130 interrupted.";
+--input. Exit codes: 0 delivered or degraded, 1 failed, 2 wrong usage or input. Ctrl-C, SIGTERM and
+SIGHUP cancel the run, which is kept and reported; the codes then are 130, 143 and 129.";
 
 /// Runs one workflow and prints its output
 #[derive(Args, Debug)]
@@ -101,14 +103,14 @@ impl Run {
                 show(workflow.plan.deadline)
             ));
         }
-        let (report, interrupted) = if self.simulated.speed == Some(Speed::Virtual) {
-            (self.play(&house, &workflow, input)?, false)
+        let (report, signal) = if self.simulated.speed == Some(Speed::Virtual) {
+            (self.play(&house, &workflow, input)?, None)
         } else {
             self.live(&house, &workflow, input).await?
         };
         self.show(&report);
-        if interrupted {
-            return Ok(INTERRUPTED);
+        if let Some(signal) = signal {
+            return Ok(Exit::Signal(signal));
         }
         Ok(match report.outcome.as_str() {
             "delivered" | "degraded" => Exit::Done,
@@ -122,7 +124,7 @@ impl Run {
         house: &House,
         workflow: &Arc<Workflow>,
         input: Value,
-    ) -> Result<(RunReport, bool), Exit> {
+    ) -> Result<(RunReport, Option<u8>), Exit> {
         let (host, wrong) = house
             .host(&self.simulated, &self.state)
             .map_err(|error| output::refuse(Exit::Usage, error))?;
@@ -133,8 +135,12 @@ impl Run {
             return Err(Exit::Usage);
         }
         let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
-        let handle = host.start(workflow, input, &options).map_err(|no| refused(workflow, &no))?;
-        let told = follow(&handle).await;
+        let mut signals = Signals::listen()
+            .map_err(|why| output::refuse(Exit::Failed, format_args!("no signals: {why}")))?;
+        let handle = host
+            .start(workflow, input, &options)
+            .map_err(|no| refused(workflow, &no, &self.fields))?;
+        let told = follow(&handle, &mut signals).await;
         host.drain(LAST_WORD).await;
         Ok(told)
     }
@@ -153,7 +159,7 @@ impl Run {
             .map_err(|error| output::refuse(Exit::Usage, error))
             .and_then(|()| {
                 instant::play(house, workflow, input, self.deadline, seed)
-                    .map_err(|no| refused(workflow, &no))
+                    .map_err(|no| refused(workflow, &no, &self.fields))
             })?;
         if let Some(store) = self.state.store()
             && let Err(error) = store.append(&report)
@@ -178,7 +184,11 @@ impl Run {
         } else {
             output::note(format_args!("{} {}", report.workflow, summary::ending(report)));
         }
-        let more = format!("{} · punctual trace {}", summary::spent(report), report.run_id);
+        let mut more = summary::spent(report);
+        // A trace can be shown of what is kept alone.
+        if self.state.store().is_some_and(|store| store.find(&report.run_id).is_some()) {
+            more = format!("{more} · punctual trace {}{}", report.run_id, self.state.named());
+        }
         output::note(terminal.paint(Style::Dim, more));
     }
 }
@@ -192,6 +202,7 @@ pub async fn find(
     place: &Place,
     simulated: &Simulated,
 ) -> Result<(House, Arc<Workflow>), Exit> {
+    place.there()?;
     let named = Path::new(name);
     let is_file = name.contains(['/', '\\'])
         || named.extension().is_some_and(|end| end == "yaml" || end == "yml");
@@ -199,6 +210,7 @@ pub async fn find(
         return find_file(named, place, simulated).await;
     }
     let house = House::open(place, simulated).await;
+    configured(&house)?;
     match house.catalog.workflows.get(name).cloned() {
         Some(workflow) => Ok((house, workflow)),
         None => Err(missing(&house, name)),
@@ -216,36 +228,46 @@ async fn find_file(
     let folder: PathBuf = place.dir.clone().unwrap_or_else(|| folder_of(file));
     let environment = Environment::of_process();
     let house = House::of_folder(Folder::at(folder), place, simulated, environment).await;
+    configured(&house)?;
     let lowered = load_file(file, &house.catalog.configuration);
     match lowered.workflow {
         Some(workflow) => Ok((house, workflow)),
-        None => Err(broken(&shown(file), &lowered.diagnostics, &house.catalog)),
+        None => Err(broken(&shown(file), &lowered.diagnostics)),
     }
 }
 
-/// Waits for the run, drawing its steps; whether it was interrupted.
-async fn follow(handle: &RunHandle) -> (RunReport, bool) {
+/// A configuration with errors is not gone on with: the run would be another than the one that is written.
+fn configured(house: &House) -> Result<(), Exit> {
+    let problems = &house.catalog.configuration_problems;
+    match problems.first() {
+        Some(first) => Err(broken(&first.file, problems)),
+        None => Ok(()),
+    }
+}
+
+/// Waits for the run, drawing its steps; the signal that interrupted it.
+async fn follow(handle: &RunHandle, signals: &mut Signals) -> (RunReport, Option<u8>) {
     let terminal = output::side_screen();
     let mut block = Block::new(terminal);
     let mut beat = tokio::time::interval(BEAT);
-    let mut interrupted = false;
+    let mut caught = None;
     let report = loop {
         tokio::select! {
             biased;
             report = handle.finished() => break report,
-            signal = tokio::signal::ctrl_c(), if !interrupted => {
-                interrupted = signal.is_ok();
+            signal = signals.next(), if caught.is_none() => {
+                caught = Some(u8::try_from(signal).unwrap_or(1));
                 handle.stop();
             }
             _ = beat.tick(), if terminal.live => block.draw(&steps(&handle.report(), terminal)),
         }
     };
     block.clear();
-    (report, interrupted)
+    (report, caught)
 }
 
 /// The call was not started.
-fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
+fn refused(workflow: &Workflow, refusal: &Refusal, fields: &[String]) -> Exit {
     match refusal {
         Refusal::InvalidInput(lines) => {
             output::refuse(
@@ -257,6 +279,9 @@ fn refused(workflow: &Workflow, refusal: &Refusal) -> Exit {
             }
             output::note(format_args!("input: {}", workflow.input.describe()));
             output::note("give it with --set name=text, --set name=@FILE, or --input @FILE");
+            for hint in fields.iter().filter_map(|field| argument::as_json(field, lines)) {
+                output::note(hint);
+            }
             Exit::Usage
         }
         Refusal::Full { message, retry_after } => output::refuse(
@@ -277,7 +302,7 @@ fn missing(house: &House, name: &str) -> Exit {
         );
     }
     if let Some(bad) = catalog.quarantined.iter().find(|quarantined| quarantined.name == name) {
-        return broken(&bad.file, &bad.diagnostics, catalog);
+        return broken(&bad.file, &bad.diagnostics);
     }
     let names: Vec<&str> = catalog.workflows.keys().map(String::as_str).collect();
     let place = house.folder_shown();
@@ -300,17 +325,17 @@ fn missing(house: &House, name: &str) -> Exit {
     Exit::Usage
 }
 
-/// A workflow that cannot be used, with the reasons.
-fn broken(file: &str, diagnostics: &[Diagnostic], catalog: &Catalog) -> Exit {
+/// A file that cannot be used, with the reasons.
+fn broken(file: &str, diagnostics: &[Diagnostic]) -> Exit {
+    const SHOWN: usize = 10;
     let terminal = output::side_screen();
-    let mine = diagnostics.iter().filter(|found| found.is_error());
-    let configuration = catalog
-        .diagnostics
-        .iter()
-        .filter(|found| found.is_error() && found.file.ends_with("punctual.yaml"));
-    for found in configuration.chain(mine).take(10) {
+    let errors: Vec<&Diagnostic> = diagnostics.iter().filter(|found| found.is_error()).collect();
+    for found in errors.iter().take(SHOWN) {
         output::note(super::check::painted(found, terminal));
         output::note("");
+    }
+    if errors.len() > SHOWN {
+        output::note("… 'punctual check' shows them all");
     }
     output::refuse(Exit::Usage, format_args!("{file} has errors; nothing was spent"))
 }

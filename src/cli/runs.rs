@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::exit::Exit;
 use super::output;
 use super::place::{State, shown};
+use super::summary::count;
 use super::table::Table;
 use super::terminal::Style;
 use crate::domain::money::Usd;
@@ -31,7 +32,7 @@ pub struct Runs {
     #[arg(long, value_name = "O", value_enum)]
     outcome: Option<Outcome>,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = limit)]
     limit: usize,
     /// Whole reports, as JSON
     #[arg(long)]
@@ -63,6 +64,14 @@ impl Outcome {
     }
 }
 
+fn limit(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("give at least 1".to_owned()),
+        Ok(limit) => Ok(limit),
+        Err(_) => Err("give a whole number of runs, at least 1".to_owned()),
+    }
+}
+
 impl Runs {
     /// Runs the command.
     pub fn run(self) -> Exit {
@@ -77,8 +86,8 @@ impl Runs {
             kept.reports.into_iter().rev().filter(mine).take(self.limit).collect();
         if kept.unreadable > 0 {
             output::note(format_args!(
-                "warning: {} lines of {} cannot be read and are left out",
-                kept.unreadable,
+                "warning: {} of {} cannot be read and left out",
+                count(kept.unreadable, "line"),
                 shown(&store.file())
             ));
         }

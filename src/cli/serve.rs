@@ -38,7 +38,11 @@ and for Claude Code: claude mcp add punctual -- punctual serve --dir /path/to/fo
 
 Standard output is the protocol; logs go to standard error (PUNCTUAL_LOG=debug shows more). A file
 that is added, changed or removed in the folder is live within a second. A file with errors is
-quarantined: its last good version keeps serving, and list_workflows says what is wrong.";
+quarantined: its last good version keeps serving, and list_workflows says what is wrong.
+
+Exit codes: 0 the client closed standard input, 1 it is no MCP client or the connection broke off,
+2 wrong usage or configuration. Ctrl-C, SIGTERM and SIGHUP end it with 130, 143 and 129, once calls
+in flight had their time to end.";
 
 /// Serves the workflows as MCP tools on standard input and output
 ///
@@ -66,6 +70,9 @@ impl Serve {
         if self.simulated.speed == Some(Speed::Virtual) {
             let why = "a server lives in real time: --speed takes a number from 0.01 to 1000 here";
             return output::refuse(Exit::Usage, why);
+        }
+        if let Err(exit) = self.place.there() {
+            return exit;
         }
         let environment = Environment::of_process();
         let folder = if self.builtin {

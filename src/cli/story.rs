@@ -1,6 +1,7 @@
 //! What was out of the ordinary in a run, in words, read from its report alone: cuts, swaps, repairs,
 //! revisions, and who won.
 
+use super::summary::few;
 use super::terminal::{Style, Terminal, clip, wrap};
 use super::timeline::label;
 use super::trace::seconds;
@@ -83,8 +84,7 @@ fn launched(step: &StepReport, at: usize, attempt: &AttemptReport) -> Option<Hap
     let (kind, text) = match attempt.cause.as_str() {
         "repair" => {
             let what = before.failure.as_ref().map_or("", |failure| failure.message.as_str());
-            // One violation makes the point; the trace has them all.
-            let what = clip(what.split("; /").next().unwrap_or_default(), 120);
+            let what = clip(&few(what), 200);
             let text =
                 format!("{name}: invalid answer ({class}: {what}); {path} is told what was wrong");
             (Kind::Repair, text)

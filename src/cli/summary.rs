@@ -1,5 +1,6 @@
 //! A run in a few lines: how it ended, what it cost, what is missing, what to do.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::terminal::{Style, Terminal, wrap};
@@ -11,6 +12,17 @@ use crate::trace::report::{FailureReport, RunReport};
 #[must_use]
 pub fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// A list of violations, shortened to the first two: they make the point.
+#[must_use]
+pub fn few(text: &str) -> Cow<'_, str> {
+    // Each begins with the JSON pointer of its value.
+    let more = text.matches("; /").count().saturating_sub(1);
+    match text.match_indices("; /").nth(1) {
+        Some((end, _)) => Cow::Owned(format!("{} and {more} more", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// How a run ended and in which time: `delivered in 8.1 s of 20 s`.
@@ -71,7 +83,7 @@ pub fn failure(report: &RunReport, failure: &FailureReport, terminal: Terminal) 
         .map(|line| terminal.paint(Style::Bad, line).to_string())
         .collect();
     let indent = |line: String| format!("  {line}");
-    lines.extend(wrap(&failure.message, terminal.width - 2).into_iter().map(indent));
+    lines.extend(wrap(&few(&failure.message), terminal.width - 2).into_iter().map(indent));
     if report.outcome == "cancelled" {
         return lines;
     }
@@ -90,6 +102,12 @@ pub fn failure(report: &RunReport, failure: &FailureReport, terminal: Terminal) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_of_violations_is_told_by_its_first_two() {
+        assert_eq!(few("/a: x; /b: y"), "/a: x; /b: y");
+        assert_eq!(few("/a: x; /b: y; /c: z; /d: z"), "/a: x; /b: y and 2 more");
+    }
 
     #[test]
     fn a_failure_says_where_why_and_what_to_do() {

@@ -88,6 +88,39 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
     }
 }
 
+/// `text` as it may reach a terminal: line ends, tabs and, where `colour`, the styles of this program's own texts;
+/// every other control is replaced, whoever wrote it into a file name, a title or an argument.
+#[must_use]
+pub fn tame(text: &str, colour: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let taken = match style(from).filter(|_| colour) {
+            Some(length) => {
+                out.push_str(&from[..length]);
+                length
+            }
+            None => {
+                out.push(char::REPLACEMENT_CHARACTER);
+                from.chars().next().map_or(1, char::len_utf8)
+            }
+        };
+        rest = &from[taken..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The length of the style that `text` begins with: the sequences that [`Painted`] and clap write.
+fn style(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let end = numbers.find('m')?;
+    let known = ["0", "1", "2", "4", "31", "32", "33"].contains(&&numbers[..end]);
+    known.then_some("\u{1b}[".len() + end + 1)
+}
+
 /// The first `width` characters of `text`, the last one `…` where some are missing; controls are replaced, so
 /// that no answer or file name can steer the terminal.
 #[must_use]
@@ -130,6 +163,17 @@ mod tests {
         assert_eq!(clip("héllo", 5), "héllo");
         assert_eq!(clip("héllos", 5), "héll…");
         assert_eq!(clip("a\u{1b}[2Jb", 20), "a [2Jb");
+    }
+
+    #[test]
+    fn only_styles_reach_a_terminal_and_only_where_it_has_colours() {
+        let text = "\u{1b}[1mname\u{1b}[0m\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\té\n";
+        let tamed = "name\u{fffd}[2J\u{fffd}]0;title\u{fffd}\u{fffd}\u{fffd}31m\té\n";
+        assert_eq!(tame(text, true), tamed.replace("name", "\u{1b}[1mname\u{1b}[0m"));
+        assert_eq!(
+            tame(text, false),
+            format!("\u{fffd}[1m{}", tamed.replace("name", "name\u{fffd}[0m"))
+        );
     }
 
     #[test]

@@ -124,7 +124,9 @@ fn decisions(report: &RunReport, terminal: Terminal) -> Vec<String> {
         let at = seconds(decision.at_ms);
         let verb =
             terminal.paint(action_style(&decision.action), format!("{:action$}", decision.action));
-        let mut reason = wrap(&decision.reason, terminal.width.saturating_sub(before)).into_iter();
+        let mut reason =
+            wrap(&summary::few(&decision.reason), terminal.width.saturating_sub(before))
+                .into_iter();
         let first = reason.next().unwrap_or_default();
         lines.push(format!("{at:>10}  {:width$}  {verb}  {first}", of(decision)));
         lines.extend(reason.map(|more| format!("{:before$}{more}", "")));

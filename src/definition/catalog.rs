@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::definition::config::{self, Configuration, Origin};
+use crate::definition::config::Configuration;
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
@@ -17,6 +17,7 @@ use crate::definition::source::Source;
 use crate::domain::finding::Code;
 use crate::workflow::Workflow;
 
+mod configuration;
 mod shelves;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,8 @@ pub const WORKFLOW_LIMIT: usize = 1000;
 pub const SAME_NAME: Code = Code("P0606");
 /// A folder beyond the limit.
 pub const TOO_MANY_FILES: Code = Code("P0607");
+/// A configuration file that was there and is gone.
+pub const GONE: Code = Code("P0609");
 /// A folder that is not there.
 pub const NO_FOLDER: Code = Code("P0608");
 
@@ -43,6 +46,8 @@ pub struct Catalog {
     pub quarantined: Vec<Quarantined>,
     /// Providers, models, defaults.
     pub configuration: Arc<Configuration>,
+    /// Errors of `punctual.yaml`: where there are any, the last good configuration stays, or none is there.
+    pub configuration_problems: Vec<Diagnostic>,
     /// Counts loads, from 1.
     pub generation: u64,
     /// Every file and folder this was made of; a change of one calls for a reload.
@@ -96,11 +101,15 @@ impl Catalog {
 pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalog>) -> Catalog {
     let mut loading = Loading { previous, diagnostics: Vec::new(), files: Vec::new() };
     let configuration = loading.configuration(folder, environment);
+    let mut problems = loading.diagnostics.clone();
+    problems.retain(Diagnostic::is_error);
+    Diagnostic::sort(&mut problems);
     let mut catalog = Catalog {
         workflows: BTreeMap::new(),
         diagnostics: Vec::new(),
         quarantined: Vec::new(),
         configuration: Arc::clone(&configuration),
+        configuration_problems: problems,
         generation: previous.map_or(1, |previous| previous.generation + 1),
         files: Vec::new(),
     };
@@ -151,61 +160,6 @@ struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    /// The configuration; the last good one where the file is broken.
-    fn configuration(&mut self, folder: &Folder, environment: &Environment) -> Arc<Configuration> {
-        let loaded = self.read_configuration(folder, environment);
-        if folder.simulation().is_some() {
-            // Keys play no part where nothing is sent.
-            self.diagnostics.retain(|d| d.code != config::KEY_NOT_SET && d.code != config::NO_PATH);
-        }
-        match (folder.simulation(), loaded) {
-            (Some((regime, seed)), Some(loaded)) => Arc::new(loaded.on_simulator(regime, seed)),
-            (Some((regime, seed)), None) => Arc::new(Configuration::simulated(regime, seed)),
-            (None, loaded) => {
-                let broken = self.diagnostics.iter().any(Diagnostic::is_error);
-                match (self.previous, loaded) {
-                    (Some(previous), _) if broken => Arc::clone(&previous.configuration),
-                    (_, Some(loaded)) => Arc::new(loaded),
-                    (_, None) => {
-                        let file = folder.configuration_file().map(|f| f.0).unwrap_or_default();
-                        Arc::new(Configuration::empty(Origin::File(file)))
-                    }
-                }
-            }
-        }
-    }
-
-    fn read_configuration(
-        &mut self,
-        folder: &Folder,
-        environment: &Environment,
-    ) -> Option<Configuration> {
-        let Some((file, named)) = folder.configuration_file() else {
-            return Some(config::from_environment(environment));
-        };
-        self.files.push(file.clone());
-        let name = file.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
-        let vanished = || {
-            let from_file = |c: &Catalog| matches!(c.configuration.origin, Origin::File(_));
-            folder.path().is_some_and(|path| !path.exists()) && self.previous.is_some_and(from_file)
-        };
-        if !named && !file.exists() && !vanished() {
-            return Some(config::from_environment(environment));
-        }
-        let label = if named { slashes(&file) } else { name.clone() };
-        match read_file(&file, label.clone(), &name) {
-            Ok(source) => {
-                let (configuration, found) = config::load(source, &file, environment);
-                self.diagnostics.extend(found);
-                configuration
-            }
-            Err(problem) => {
-                self.diagnostics.push(diagnostic(&problem, &label));
-                None
-            }
-        }
-    }
-
     /// The workflow files of one folder, sorted.
     fn entries(&mut self, from: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
         let place = Arc::new(from);

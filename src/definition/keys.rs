@@ -1,6 +1,8 @@
 //! Which keys may stand where. Unknown keys, keys in the wrong place and keys that come later are told apart
 //! by this table alone.
 
+use crate::domain::finding::did_you_mean;
+
 /// A kind of mapping in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Place {
@@ -153,12 +155,27 @@ impl Place {
     /// The other places of the same kind of file where `key` may stand.
     #[must_use]
     pub fn elsewhere(&self, key: &str) -> Vec<&'static str> {
-        let family: &[&Place] =
-            if WORKFLOW_PLACES.contains(&self) { &WORKFLOW_PLACES } else { &CONFIGURATION_PLACES };
-        let places = family.iter().filter(|p| **p != self);
+        let places = self.family().iter().filter(|p| **p != self);
         let mut names: Vec<&str> =
             places.filter(|p| p.keys.contains(&key)).map(|p| p.name).collect();
         names.dedup();
         names
+    }
+
+    /// Whether `key` is reserved for a later version anywhere in the same kind of file.
+    #[must_use]
+    pub fn comes_later(&self, key: &str) -> bool {
+        self.family().iter().any(|place| place.later.contains(&key))
+    }
+
+    /// Whether a key that may not stand here was meant to be `key`.
+    #[must_use]
+    pub fn misspells(&self, written: &str, key: &str) -> bool {
+        !self.keys.contains(&written)
+            && did_you_mean(written, self.keys.iter().copied()) == Some(key)
+    }
+
+    fn family(&self) -> &'static [&'static Self] {
+        if WORKFLOW_PLACES.contains(&self) { &WORKFLOW_PLACES } else { &CONFIGURATION_PLACES }
     }
 }

@@ -148,17 +148,17 @@ impl<'a> Reader<'a> {
             if place.keys.contains(&name) {
                 known.push((key, value));
             } else if place.later.contains(&name) {
-                let what = format!("`{name}` in {}", place.name);
-                self.not_yet(
-                    &key.span,
-                    &what,
-                    "remove it; its name is reserved for a later version",
-                );
+                self.reserved(key, place);
             } else if !(place.extensible && name.starts_with("x-")) {
                 self.unknown(key, place);
             }
         }
         known
+    }
+
+    fn reserved(&mut self, key: &Key, place: &Place) {
+        let what = format!("`{}` in {}", key.name, place.name);
+        self.not_yet(&key.span, &what, "remove it; its name is reserved for a later version");
     }
 
     fn unknown(&mut self, key: &Key, place: &Place) {
@@ -176,10 +176,18 @@ impl<'a> Reader<'a> {
             self.error(MISPLACED_KEY, &key.span, message).help(help);
             return;
         }
+        if !slip && place.comes_later(name) {
+            self.reserved(key, place);
+            return;
+        }
         let candidates = place.keys.iter().chain(place.later).copied();
-        let help = did_you_mean(name, candidates)
-            .map(|near| format!("did you mean '{near}'? "))
-            .unwrap_or_default();
+        let help = match did_you_mean(name, candidates) {
+            Some(near) if place.later.contains(&near) => {
+                format!("'{near}' is not yet supported; ")
+            }
+            Some(near) => format!("did you mean '{near}'? "),
+            None => String::new(),
+        };
         let keys = place.keys.join(", ");
         self.error(UNKNOWN_KEY, &key.span, format!("unknown key '{name}' in {}", place.name))
             .help(format!("{help}keys: {keys}"));

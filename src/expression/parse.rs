@@ -35,7 +35,7 @@ pub fn parse(source: &str) -> Result<Node, Finding> {
             code: code::LIMIT,
             range: 0..0,
             message: format!("the expression is longer than {MAX_SOURCE} bytes"),
-            help: Some("move parts of it into `value` steps".to_owned()),
+            help: Some("shorten it: let a field of a step's answer hold a part of it".to_owned()),
         });
     }
     let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0, quantifiers: 0 };
@@ -314,6 +314,6 @@ fn too_deep(range: Range<usize>) -> Finding {
         code: code::LIMIT,
         range,
         message: format!("the expression nests deeper than {MAX_DEPTH}"),
-        help: Some("move parts of it into `value` steps".to_owned()),
+        help: Some("shorten it: let a field of a step's answer hold a part of it".to_owned()),
     }
 }

@@ -7,17 +7,21 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::argument::Arguments;
+use super::measured::{Measured, SAMPLE};
 use super::runs::{Run, Runs};
 use super::tool::{schema, simulated};
 use super::{Server, call, progress, text};
 use crate::definition::catalog::Catalog;
+use crate::definition::diagnostic::Diagnostic;
 use crate::domain::finding::did_you_mean;
 use crate::domain::id::RunId;
 use crate::driver::CallOptions;
 use crate::trace::report::RunReport;
+use crate::workflow::Workflow;
 
 /// Their names, which no workflow may have.
 pub(super) const FIXED_TOOLS: [&str; 4] =
@@ -49,6 +53,12 @@ fn list_tool() -> Tool {
         "simulated": {"type": "boolean", "description": "Every answer is made up"},
         "input_schema": {"type": "object", "description": "JSON Schema of the arguments"},
         "output_schema": {"type": "object", "description": "JSON Schema of the result"},
+        "measured": {"type": "object", "description": "From the runs that are kept; absent without any", "properties": {
+            "runs": {"type": "integer", "description": "How many"},
+            "typical_s": {"type": "number", "description": "Median seconds"},
+            "on_time_rate": {"type": "number", "description": "Share that ended with a result in time, 0 to 1"},
+            "typical_cost_usd": {"type": "number", "description": "Median cost"},
+        }, "required": ["runs", "typical_s", "on_time_rate", "typical_cost_usd"]},
     }, "required": ["name", "title", "description", "deadline_s", "simulated", "input_schema"]});
     let quarantined = json!({"type": "object", "properties": {
         "file": {"type": "string"},
@@ -60,12 +70,13 @@ fn list_tool() -> Tool {
         "list_workflows",
         "List workflows",
         "Lists every workflow that can be called now, with its input schema and deadline, and every workflow \
-         file that has errors. Use it when a tool you expect is missing or has changed.",
+         file that has errors, with typical time, on-time rate and cost as measured. Use it when a tool you expect is missing or has changed.",
         &json!({"type": "object", "properties": {}, "additionalProperties": false}),
         &json!({"type": "object", "properties": {
             "workflows": {"type": "array", "items": workflow},
             "quarantined": {"type": "array", "items": quarantined},
-        }, "required": ["workflows", "quarantined"]}),
+            "configuration_problems": {"type": "array", "items": {"type": "string"}, "description": "Errors of punctual.yaml; its last good version is in force"},
+        }, "required": ["workflows", "quarantined", "configuration_problems"]}),
     )
     .annotate(reading("List workflows"))
 }
@@ -184,7 +195,7 @@ pub(super) async fn answer<H: Runs>(
 ) -> Option<CallToolResult> {
     let arguments = Arguments::new(arguments);
     Some(match name {
-        "list_workflows" => list_workflows(&server.catalog(), arguments),
+        "list_workflows" => list_workflows(server, arguments).await,
         "run_workflow" => run_workflow(server, arguments, context).await,
         "get_run" => get_run(server, arguments, context).await,
         "cancel_run" => cancel_run(server, arguments).await,
@@ -192,40 +203,50 @@ pub(super) async fn answer<H: Runs>(
     })
 }
 
-fn list_workflows(catalog: &Catalog, arguments: Arguments) -> CallToolResult {
+async fn list_workflows<H: Runs>(server: &Server<H>, arguments: Arguments) -> CallToolResult {
     let problems = arguments.problems();
     if !problems.is_empty() {
         return call::error(text::wrong_arguments("list_workflows", &problems));
     }
+    let host = server.host.clone();
+    // Without the kept runs the listing still is what was asked for.
+    let kept = spawn_blocking(move || host.latest(SAMPLE)).await.unwrap_or_default();
+    let measured = Measured::of(&kept);
+    let catalog = server.catalog();
+    let shown = |found: &[Diagnostic]| found.iter().map(ToString::to_string).collect::<Vec<_>>();
     let exposed = catalog.workflows.values().filter(|w| w.exposed);
-    let workflows: Vec<Value> = exposed
-        .map(|w| {
-            json!({
-                "name": w.name,
-                "title": text::title(&w.name, w.title.as_deref(), simulated(w)),
-                "description": w.description.trim(),
-                "deadline_s": w.plan.deadline.as_secs_f64(),
-                "simulated": simulated(w),
-                "input_schema": w.input_schema.source(),
-                "output_schema": w.output_schema.source(),
-            })
+    let workflows: Vec<Value> = exposed.map(|w| listed(w, measured.workflow(w))).collect();
+    let quarantined = catalog.quarantined.iter().map(|q| {
+        json!({
+            "file": q.file,
+            "name": q.name,
+            "serving_previous": q.serving_previous,
+            "diagnostics": shown(&q.diagnostics),
         })
-        .collect();
-    let quarantined: Vec<Value> = catalog
-        .quarantined
-        .iter()
-        .map(|q| {
-            json!({
-                "file": q.file,
-                "name": q.name,
-                "serving_previous": q.serving_previous,
-                "diagnostics": q.diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let listing = json!({"workflows": workflows, "quarantined": quarantined});
+    });
+    let listing = json!({
+        "workflows": workflows,
+        "quarantined": quarantined.collect::<Vec<_>>(),
+        "configuration_problems": shown(&catalog.configuration_problems),
+    });
     let json = listing.to_string();
-    call::success(listing, json, None)
+    call::success(listing, json, text::configuration(catalog.configuration_problems.len()))
+}
+
+fn listed(workflow: &Workflow, measured: Option<Value>) -> Value {
+    let mut listed = json!({
+        "name": workflow.name,
+        "title": text::title(&workflow.name, workflow.title.as_deref(), simulated(workflow)),
+        "description": workflow.description.trim(),
+        "deadline_s": workflow.plan.deadline.as_secs_f64(),
+        "simulated": simulated(workflow),
+        "input_schema": workflow.input_schema.source(),
+        "output_schema": workflow.output_schema.source(),
+    });
+    if let Some(measured) = measured {
+        listed["measured"] = measured;
+    }
+    listed
 }
 
 async fn run_workflow<H: Runs>(
@@ -262,7 +283,7 @@ async fn get_run<H: Runs>(
         return call::error(text::wrong_arguments("get_run", &problems));
     }
     let Some(run) = RunId::parse(&id).and_then(|id| server.host.run(&id)) else {
-        return call::error(text::unknown_run(&id));
+        return stored(server, &id, context).await;
     };
     let report = tokio::select! {
         biased;
@@ -272,13 +293,36 @@ async fn get_run<H: Runs>(
         () = server.closing.cancelled() => run.report(),
         never = progress::tell(&run, context.meta.get_progress_token(), &context.peer) => match never {},
     };
-    let mut result = of_run(&report, &run.progress().borrow().phase);
-    if context.meta.get(REPORT_META) == Some(&Value::Bool(true)) {
-        let mut meta = call::meta(&report);
-        meta.insert(REPORT_META.to_owned(), json!(report));
-        result = result.with_meta(Some(meta));
+    let result = of_run(&report, &run.progress().borrow().phase);
+    whole(result, &report, context)
+}
+
+/// The result, with the whole report beside it where the caller asked for that.
+fn whole(
+    result: CallToolResult,
+    report: &RunReport,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResult {
+    if context.meta.get(REPORT_META) != Some(&Value::Bool(true)) {
+        return result;
     }
-    result
+    let mut meta = call::meta(report);
+    meta.insert(REPORT_META.to_owned(), json!(report));
+    result.with_meta(Some(meta))
+}
+
+/// A run that this process does not know: it may be one that ended before the server was restarted.
+async fn stored<H: Runs>(
+    server: &Server<H>,
+    id: &str,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResult {
+    let unknown = || call::error(text::unknown_run(id));
+    let Some(run) = RunId::parse(id) else { return unknown() };
+    let host = server.host.clone();
+    let found = spawn_blocking(move || host.stored(&run)).await;
+    let Ok(Some(report)) = found else { return unknown() };
+    whole(of_run(&report, ""), &report, context)
 }
 
 async fn cancel_run<H: Runs>(server: &Server<H>, mut arguments: Arguments) -> CallToolResult {

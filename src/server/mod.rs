@@ -23,14 +23,17 @@ mod argument;
 mod call;
 pub mod client;
 mod fixed;
+mod measured;
 mod notify;
 mod progress;
 mod runs;
+mod signals;
 mod stdio;
 mod text;
 mod tool;
 
 pub use runs::{Run, Runs};
+pub use signals::Signals;
 pub use stdio::{ServeEnd, ServeError, serve_on, serve_stdio};
 
 use crate::definition::catalog::Catalog;

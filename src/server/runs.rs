@@ -31,6 +31,12 @@ pub trait Runs: Send + Sync + 'static {
     /// A run of this process, in flight or among the latest ended.
     fn run(&self, id: &RunId) -> Option<Self::Run>;
 
+    /// The report of a run that ended before this process began, or is no longer among its latest. Blocks.
+    fn stored(&self, id: &RunId) -> Option<RunReport>;
+
+    /// The latest ended runs, oldest first, at most `most`. Blocks.
+    fn latest(&self, most: usize) -> Vec<RunReport>;
+
     /// Refuses new runs, gives those in flight `grace` to end, then cancels them.
     fn drain(&self, grace: Duration) -> impl Future<Output = ()> + Send;
 }
@@ -65,6 +71,14 @@ impl Runs for Host {
 
     fn run(&self, id: &RunId) -> Option<RunHandle> {
         Self::run(self, id)
+    }
+
+    fn stored(&self, id: &RunId) -> Option<RunReport> {
+        Self::report(self, id)
+    }
+
+    fn latest(&self, most: usize) -> Vec<RunReport> {
+        Self::latest(self, most)
     }
 
     async fn drain(&self, grace: Duration) {

@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::runs::Runs;
+use super::signals::Signals;
 use super::{Server, ServerOptions};
 use crate::definition::catalog::Catalog;
 
@@ -44,12 +45,42 @@ pub enum ServeError {
     Signals(#[source] io::Error),
     /// The client's first message is none that MCP begins with.
     #[error(
-        "the client did not begin an MCP session: {0}; 'serve' is meant to be started by an MCP client, see 'punctual install --help'"
+        "the client did not begin an MCP session: {}; 'serve' is meant to be started by an MCP client, see 'punctual serve --help'",
+        words(.0)
     )]
     Handshake(#[source] Box<ServerInitializeError>),
     /// The protocol loop broke off.
     #[error("the MCP connection broke off: {0}")]
     Broken(#[source] tokio::task::JoinError),
+}
+
+/// What rmcp says in the names of its types, in words.
+fn words(error: &ServerInitializeError) -> String {
+    match error {
+        ServerInitializeError::ExpectedInitializeRequest(None)
+        | ServerInitializeError::ConnectionClosed(_) => {
+            "it closed standard input before it sent 'initialize'".to_owned()
+        }
+        ServerInitializeError::ExpectedInitializeRequest(Some(message)) => {
+            let message = serde_json::to_value(message).unwrap_or_default();
+            match message.get("method").and_then(serde_json::Value::as_str) {
+                Some(method) => {
+                    let shown: String = method.chars().take(80).collect();
+                    format!("its first message is '{}', not 'initialize'", shown.escape_debug())
+                }
+                None => "its first message is no request".to_owned(),
+            }
+        }
+        ServerInitializeError::UnexpectedInitializeResponse(_) => {
+            "it was answered with something else than the server's greeting".to_owned()
+        }
+        ServerInitializeError::InitializeFailed(error) => error.message.to_string(),
+        ServerInitializeError::TransportError { error, .. } => {
+            format!("the answer to 'initialize' could not be sent ({})", error.error)
+        }
+        ServerInitializeError::Cancelled => "it was cancelled".to_owned(),
+        _ => "the greeting failed".to_owned(),
+    }
 }
 
 /// Serves MCP on standard input and output until the client closes its end, or a signal comes.
@@ -171,53 +202,5 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
             this.closing.cancel();
         }
         polled
-    }
-}
-
-/// The signals that ask a process to end.
-#[cfg(unix)]
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> i32 {
-        use tokio::signal::unix::SignalKind;
-        tokio::select! {
-            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
-            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
-            _ = self.hangup.recv() => SignalKind::hangup().as_raw_value(),
-        }
-    }
-}
-
-/// The signals that ask a process to end.
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> i32 {
-        const INTERRUPT: i32 = 2;
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        INTERRUPT
     }
 }

@@ -185,6 +185,16 @@ pub(super) fn quarantined(file: &Quarantined) -> String {
     )
 }
 
+/// What the model must know where `punctual.yaml` has errors; `None` where it has none.
+pub(super) fn configuration(problems: usize) -> Option<String> {
+    let errors = if problems == 1 { "an error".to_owned() } else { format!("{problems} errors") };
+    (problems > 0).then(|| {
+        format!(
+            "The server's configuration has {errors} (configuration_problems): its last good version is in force. It is loaded again as soon as it is saved."
+        )
+    })
+}
+
 /// A run that goes on while its call has to be answered.
 pub(super) fn handed_over(report: &RunReport, phase: &str) -> String {
     let left = Duration::from_millis(report.deadline_ms.saturating_sub(report.elapsed_ms));
@@ -218,7 +228,7 @@ pub(super) fn running(report: &RunReport, phase: &str) -> String {
 pub(super) fn unknown_run(id: &str) -> String {
     let shown: String = id.chars().take(80).collect();
     format!(
-        "There is no run '{shown}' in this server. Run ids look like run_0123456789abcdef; only the latest runs of this process are kept. `punctual runs` lists earlier ones."
+        "There is no run '{shown}' in this server. Run ids look like run_0123456789abcdef; only the latest runs are kept, and `punctual runs` lists them."
     )
 }
 

@@ -229,7 +229,7 @@ impl<'a> Checker<'a> {
         let help = if builtin::filter(name).is_some() {
             format!("`{name}` is a filter: write `value | {name}`")
         } else {
-            "use a filter, as `value | join(\", \")`, or a `value` step".to_owned()
+            "use a filter, as `value | join(\", \")`".to_owned()
         };
         self.add(code::REFUSED, range, message, Some(help));
         for arg in &call.args {

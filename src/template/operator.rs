@@ -158,7 +158,9 @@ impl Checker<'_> {
         let divides = matches!(op.op, BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem);
         let zero = Value::from(0);
         if divides && !matches!(&op.right, Expr::Const(c) if c.value != zero) {
-            let help = "divide in a `value` step, where `a / b ?? 0` has a default".to_owned();
+            let help =
+                "divide by a number that is written here, or let a step's answer hold the quotient"
+                    .to_owned();
             let message = "the divisor may be zero".to_owned();
             self.add(code::OPERAND, self.range_of(&op.right), message, Some(help));
         }

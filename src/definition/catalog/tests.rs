@@ -84,6 +84,34 @@ fn a_broken_configuration_keeps_the_last_good_one() {
 }
 
 #[test]
+fn a_configuration_that_is_removed_stays_in_force_and_never_turns_into_the_simulator() {
+    let keyed = Environment::of([("OPENAI_API_KEY", "k")]);
+    let real = "providers:\n  o: {kind: openai}\nmodels:\n  m: {paths: [{provider: o, model: gpt-5}]}\n";
+    let bench = Bench::new();
+    bench.write("workflows/a.yaml", GOOD);
+    bench.write("punctual.yaml", real);
+    let folder = Folder::at(bench.dir.path());
+    let first = super::load(&folder, &keyed, None);
+    assert!(first.is_clean() && !first.configuration.is_simulated());
+    std::fs::remove_file(bench.dir.path().join("punctual.yaml")).unwrap();
+    let second = super::load(&folder, &keyed, Some(&first));
+    assert_eq!(second.configuration, first.configuration);
+    assert_eq!(second.configuration_problems[0].code, GONE);
+    let third = super::load(&folder, &keyed, Some(&second));
+    assert_eq!(third.configuration, first.configuration);
+    // It comes back, and its key does not.
+    bench.write("punctual.yaml", real);
+    let keyless = super::load(&folder, &Environment::default(), Some(&third));
+    assert_eq!(keyless.configuration, first.configuration);
+    assert!(keyless.configuration_problems[0].message.contains("OPENAI_API_KEY"));
+    let back = super::load(&folder, &keyed, Some(&keyless));
+    assert!(back.configuration_problems.is_empty());
+    // Without a file from the start there is nothing to keep.
+    std::fs::remove_file(bench.dir.path().join("punctual.yaml")).unwrap();
+    assert!(super::load(&folder, &Environment::default(), None).configuration.is_simulated());
+}
+
+#[test]
 fn files_that_are_no_workflows_are_left_alone() {
     let bench = Bench::new();
     bench.write("workflows/a.yaml", GOOD);

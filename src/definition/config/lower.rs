@@ -61,6 +61,9 @@ fn hide_secrets(found: &mut [Diagnostic]) {
     for diagnostic in found {
         let named = diagnostic.source_line.as_ref().is_some_and(|line| {
             let line = line.to_ascii_lowercase();
+            if super::read::secret_parameter(&line).is_some() {
+                return true;
+            }
             NAMES.iter().any(|name| line.contains(name))
                 && !(line.contains("env:") || line.contains("file:"))
         });
@@ -128,12 +131,20 @@ impl Lowering<'_> {
     ) -> (Option<ProviderSettings>, Option<String>) {
         self.check_name(&raw.key.name, &raw.key.span, "provider");
         let name = &raw.key.name;
-        let base_url = raw.base_url.as_ref().map(|u| u.value.clone());
+        let written = raw.base_url.as_ref().map(|u| u.value.as_str());
+        // Other programs want Anthropic's address with its version; the dialect adds it by itself.
+        let bare = written.map(|url| match url.strip_suffix("/v1") {
+            Some(bare) if preset.wire == Wire::Anthropic => bare,
+            Some(_) | None => url,
+        });
+        let base_url = bare.map(str::to_owned);
         let Some(base_url) = base_url.or_else(|| preset.base_url.map(str::to_owned)) else {
-            let message = format!("provider '{name}' has no `base_url`");
-            self.reader
-                .error(MISSING_KEY, &raw.key.span, message)
-                .help(format!("kind '{}' has no address of its own", preset.kind));
+            if !raw.has_base_url {
+                let message = format!("provider '{name}' has no `base_url`");
+                self.reader
+                    .error(MISSING_KEY, &raw.key.span, message)
+                    .help(format!("kind '{}' has no address of its own", preset.kind));
+            }
             return (None, Some("it has no address".to_owned()));
         };
         let written = raw.api_key.as_ref().map(|key| key.value.clone());

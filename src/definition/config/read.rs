@@ -36,6 +36,8 @@ pub struct RawProvider {
     pub key: Key,
     pub preset: Option<&'static Preset>,
     pub base_url: Option<Spanned<String>>,
+    /// Whether it is written, good or not.
+    pub has_base_url: bool,
     pub api_key: Option<Spanned<SecretRef>>,
     pub headers: Vec<(String, Spanned<HeaderValue>)>,
     pub limits: Limits,
@@ -141,6 +143,7 @@ impl RawProvider {
             key: name.clone(),
             preset: None,
             base_url: None,
+            has_base_url: false,
             api_key: None,
             headers: Vec::new(),
             limits: Limits::default(),
@@ -158,7 +161,10 @@ impl RawProvider {
                     said = true;
                     provider.preset = kind(reader, value, &what);
                 }
-                "base_url" => provider.base_url = url(reader, value, &what),
+                "base_url" => {
+                    provider.has_base_url = true;
+                    provider.base_url = url(reader, value, &what);
+                }
                 "api_key" => provider.api_key = secret(reader, value, &what),
                 "headers" => provider.headers = headers(reader, value, &what),
                 "limits" => provider.limits = limits(reader, value),
@@ -217,6 +223,12 @@ fn url(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<Strin
     let text = reader.text(node, what)?;
     let value = text.value.trim().trim_end_matches('/').to_owned();
     let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
+    if let Some(name) = secret_parameter(&value) {
+        let message = format!("{what} holds a secret: the value of `{name}`");
+        let help = "name it by reference: `api_key: {env: NAME}`, or a header under `headers` with {env: NAME}";
+        reader.error(SECRET_IN_FILE, &text.span, message).help(help).source_line = None;
+        return None;
+    }
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or("");
     if host.is_empty() || value.contains(char::is_whitespace) {
         let message = format!("{what} must be an http or https address");
@@ -230,6 +242,30 @@ fn url(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<Strin
         return None;
     }
     Some(Spanned { value, span: text.span })
+}
+
+/// Parameters of addresses that are keys, or prove that somebody has one.
+const SECRET_PARAMETERS: [&str; 11] = [
+    "key",
+    "apikey",
+    "api_key",
+    "api-key",
+    "token",
+    "access_token",
+    "sig",
+    "signature",
+    "secret",
+    "client_secret",
+    "password",
+];
+
+/// The first parameter in the addresses of `text` that is a secret.
+pub fn secret_parameter(text: &str) -> Option<&'static str> {
+    text.split(['?', '&']).skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let secret = SECRET_PARAMETERS.iter().find(|secret| secret.eq_ignore_ascii_case(name))?;
+        (!value.is_empty()).then_some(*secret)
+    })
 }
 
 fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<SecretRef>> {

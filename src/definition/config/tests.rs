@@ -103,3 +103,15 @@ fn a_key_in_the_place_of_its_variables_name_is_not_repeated() {
     assert!(found[0].contains("P0501"), "{found:?}");
     assert!(!found.iter().any(|d| d.contains("abc123")), "{found:?}");
 }
+
+#[test]
+fn an_address_of_anthropic_may_end_in_its_version() {
+    let text = "providers:\n  a: {kind: anthropic, base_url: 'https://proxy.example.com/v1/'}\n  b: {kind: openai_compatible, base_url: 'https://x.example.com/v1'}\n";
+    let source = Source::new("punctual.yaml", text);
+    let path = std::path::Path::new("punctual.yaml");
+    let (configuration, found) = load(source, path, &Environment::default());
+    assert!(found.is_empty(), "{found:?}");
+    let configuration = configuration.unwrap();
+    assert_eq!(configuration.provider("a").unwrap().base_url, "https://proxy.example.com");
+    assert_eq!(configuration.provider("b").unwrap().base_url, "https://x.example.com/v1");
+}

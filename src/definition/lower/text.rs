@@ -8,7 +8,7 @@ use crate::definition::shelf::FileProblem;
 use crate::definition::source::Source;
 use crate::definition::yaml::{ContentMap, Kind, Node, Style};
 use crate::domain::finding::Finding;
-use crate::expression::Expression;
+use crate::expression::{Expression, code};
 use crate::template::Template;
 
 /// A parsed text.
@@ -54,7 +54,7 @@ impl Lowering<'_> {
         match Template::parse(&text) {
             Ok(body) => Some(Text { body, origin }),
             Err(finding) => {
-                self.finding(&finding, &origin, owner);
+                self.finding(&of_expressions(finding, &text), &origin, owner);
                 None
             }
         }
@@ -119,6 +119,36 @@ impl Lowering<'_> {
             }
         };
         found.help.clone_from(&finding.help);
+    }
+}
+
+/// A template that does not parse for a `??`, which the other language has: says so, with what to write.
+fn of_expressions(finding: Finding, text: &str) -> Finding {
+    const DEFAULT: &str = "??";
+    if finding.code != code::TEMPLATE_SYNTAX {
+        return finding;
+    }
+    let before = text.get(..finding.range.end).unwrap_or(text);
+    let Some(open) = before.rfind("{{").or_else(|| before.rfind("{%")) else { return finding };
+    let inside = text.get(open + 2..).unwrap_or_default();
+    let end = ["}}", "%}"].iter().filter_map(|close| inside.find(close)).min();
+    let inside = inside.get(..end.unwrap_or(inside.len())).unwrap_or_default();
+    let Some(at) = inside.find(DEFAULT) else { return finding };
+    let start = open + 2 + at;
+    let (left, right) = (inside[..at].trim(), inside[at + DEFAULT.len()..].trim());
+    let left = ["if ", "elif "].iter().find_map(|word| left.strip_prefix(word)).unwrap_or(left);
+    let left = left.rsplit(" in ").next().unwrap_or(left).trim();
+    let short = |side: &str| !side.is_empty() && side.len() <= 60 && !side.contains('\n');
+    let instead = if short(left) && short(right) && !right.contains(DEFAULT) {
+        format!("{left} | default({right})")
+    } else {
+        "value | default(0)".to_owned()
+    };
+    Finding {
+        code: finding.code,
+        range: start..start + DEFAULT.len(),
+        message: "`??` belongs to expressions, and this is a prompt".to_owned(),
+        help: Some(format!("in a prompt write `{instead}`")),
     }
 }
 

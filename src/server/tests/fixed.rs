@@ -1,4 +1,6 @@
 use super::*;
+use crate::domain::id::RunId;
+use crate::trace::report::RunReport;
 
 #[tokio::test(start_paused = true)]
 async fn run_workflow_answers_like_the_tool_of_that_name() {
@@ -107,6 +109,8 @@ async fn list_workflows_shows_what_serves_and_what_is_quarantined() {
     bench.catalog.send_replace(Arc::new(next));
     let result = bench.call("list_workflows", json!({})).await;
     let listing = result.structured_content.clone().unwrap();
+    assert_eq!(listing["configuration_problems"], json!([]));
+    assert_eq!(listing["workflows"][0].get("measured"), None);
     assert_eq!(listing["workflows"][0]["name"], "summarize");
     assert_eq!(listing["workflows"][0]["deadline_s"], 20.0);
     assert_eq!(listing["workflows"][0]["input_schema"]["required"], json!(["text"]));
@@ -133,4 +137,64 @@ async fn a_workflow_that_is_not_exposed_cannot_be_called() {
     let arguments = json!({"workflow": "hidden", "input": {"text": "t"}});
     assert_eq!(bench.call("run_workflow", arguments).await.is_error, Some(true));
     assert!(bench.host.arrived.borrow().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_workflows_tells_what_is_wrong_with_the_configuration() {
+    let bench = bench().await;
+    let mut next = (*catalog(&["summarize"], 2)).clone();
+    let found = Diagnostic::of_file(Code("P0609"), "punctual.yaml", "it is gone");
+    next.configuration_problems.push(found);
+    bench.catalog.send_replace(Arc::new(next));
+    let result = bench.call("list_workflows", json!({})).await;
+    let listing = result.structured_content.clone().unwrap();
+    let told = json!(["punctual.yaml error[P0609]: it is gone"]);
+    assert_eq!(listing["configuration_problems"], told);
+    insta::assert_snapshot!(texts(&result)[1], @"The server's configuration has an error (configuration_problems): its last good version is in force. It is loaded again as soon as it is saved.");
+}
+
+fn kept(n: u64, outcome: &str, elapsed_ms: u64, cost_usd: f64) -> RunReport {
+    RunReport {
+        run_id: RunId::new(n).to_string(),
+        workflow: "summarize".to_owned(),
+        outcome: outcome.to_owned(),
+        deadline_ms: 20_000,
+        elapsed_ms,
+        cost_usd,
+        ..RunReport::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_workflows_tells_time_rate_and_cost_of_the_kept_runs() {
+    let bench = bench().await;
+    *bench.host.kept.lock().unwrap() = vec![
+        kept(1, "delivered", 3_000, 0.03),
+        kept(2, "degraded", 1_000, 0.01),
+        kept(3, "failed", 20_000, 0.02),
+        kept(4, "cancelled", 100, 0.0),
+        RunReport { simulated: true, ..kept(5, "delivered", 1, 0.0) },
+    ];
+    let result = bench.call("list_workflows", json!({})).await;
+    let listing = result.structured_content.unwrap();
+    assert_eq!(
+        listing["workflows"][0]["measured"],
+        json!({"runs": 3, "typical_s": 3.0, "on_time_rate": 0.667, "typical_cost_usd": 0.02})
+    );
+    assert_eq!(listing["workflows"][1]["name"], "triage");
+    assert_eq!(listing["workflows"][1].get("measured"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn get_run_finds_the_runs_of_earlier_processes() {
+    let bench = bench().await;
+    let mut report = kept(0xab, "delivered", 3_000, 0.03);
+    report.output = Some(json!({"bullets": ["b"]}));
+    bench.host.kept.lock().unwrap().push(report);
+    let result = bench.call("get_run", json!({"run_id": "run_00000000000000ab"})).await;
+    let view = result.structured_content.unwrap();
+    assert_eq!(
+        (&view["outcome"], &view["output"]["bullets"]),
+        (&json!("delivered"), &json!(["b"]))
+    );
 }

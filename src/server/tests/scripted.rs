@@ -31,12 +31,19 @@ pub struct Scripted {
     pub arrived: watch::Sender<Vec<Arrived>>,
     refuse: Mutex<Option<Refusal>>,
     runs: Mutex<HashMap<RunId, ScriptedRun>>,
+    /// Runs of earlier processes.
+    pub kept: Mutex<Vec<RunReport>>,
 }
 
 impl Default for Scripted {
     fn default() -> Self {
         let arrived = watch::Sender::new(Vec::new());
-        Self { arrived, refuse: Mutex::default(), runs: Mutex::default() }
+        Self {
+            arrived,
+            refuse: Mutex::default(),
+            runs: Mutex::default(),
+            kept: Mutex::default(),
+        }
     }
 }
 
@@ -170,6 +177,15 @@ impl Runs for Scripted {
 
     fn run(&self, id: &RunId) -> Option<ScriptedRun> {
         self.runs.lock().unwrap().get(id).cloned()
+    }
+
+    fn stored(&self, id: &RunId) -> Option<RunReport> {
+        self.kept.lock().unwrap().iter().find(|run| run.run_id == id.as_str()).cloned()
+    }
+
+    fn latest(&self, most: usize) -> Vec<RunReport> {
+        let kept = self.kept.lock().unwrap();
+        kept[kept.len().saturating_sub(most)..].to_vec()
     }
 
     async fn drain(&self, _grace: Duration) {
