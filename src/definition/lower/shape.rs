@@ -399,8 +399,7 @@ fn plainly_fits(shape: &Shape, default: &Value) -> bool {
     match (shape, default) {
         (Shape::Enum(words), Value::String(word)) => words.contains(word),
         (Shape::Text(bounds), Value::String(_)) => *bounds == TextRange::default(),
-        (Shape::Boolean, Value::Bool(_)) => true,
-        (Shape::Nullable(_), Value::Null) => true,
+        (Shape::Boolean, Value::Bool(_)) | (Shape::Nullable(_), Value::Null) => true,
         _ => false,
     }
 }
