@@ -35,6 +35,9 @@ pub(super) struct Shared {
     withdraw: CancellationToken,
     /// Callers that still want the result.
     callers: AtomicU32,
+    /// When the run ended. Its report is made later, by whoever asks first: when many runs end at once, each
+    /// must be given its end before any is given its report.
+    ended_at: OnceLock<Timestamp>,
     last: OnceLock<RunReport>,
 }
 
@@ -47,8 +50,20 @@ impl Shared {
             started_at,
             withdraw: CancellationToken::new(),
             callers: AtomicU32::new(1),
+            ended_at: OnceLock::new(),
             last: OnceLock::new(),
         }
+    }
+
+    fn ended(&self) -> bool {
+        self.ended_at.get().is_some()
+    }
+
+    /// The final report; `None` while the run is under way.
+    fn last(&self) -> Option<&RunReport> {
+        let at = *self.ended_at.get()?;
+        let report = || self.with_run(|run| run.report(&self.started_at, at));
+        Some(self.last.get_or_init(report))
     }
 
     pub(super) fn clock(&self) -> Clock {
@@ -63,8 +78,16 @@ impl Shared {
         self.withdraw.cancel();
     }
 
-    pub(super) fn join(&self) {
-        self.callers.fetch_add(1, Ordering::Relaxed);
+    /// Whether it will give no more results: it has ended, or is being cancelled.
+    pub(super) fn leaving(&self) -> bool {
+        self.ended() || self.withdraw.is_cancelled()
+    }
+
+    /// One more caller wants the result. `false` where the run is being cancelled: it will have none.
+    pub(super) fn join(&self) -> bool {
+        let more = |callers| (callers > 0).then_some(callers + 1);
+        !self.leaving()
+            && self.callers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     pub(super) fn with_run<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
@@ -79,15 +102,14 @@ impl Shared {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
         let effects = event(&mut run, now);
-        let ended = run.outcome().is_some();
-        if ended && self.last.get().is_none() {
-            let _ = self.last.set(run.report(&self.started_at, now));
-        }
-        // Signs of life alone change nothing that a caller is shown.
-        if ended || !effects.is_empty() {
+        if run.outcome().is_some() {
+            let _ = self.ended_at.set(now);
+            self.progress.send_if_modified(|shown| !std::mem::replace(&mut shown.ended, true));
+        } else if !effects.is_empty() {
+            // Signs of life alone change nothing that a caller is shown.
             let progress = run.progress();
             self.progress.send_if_modified(|shown| {
-                let changed = *shown != progress && !shown.ended;
+                let changed = *shown != progress;
                 if changed {
                     *shown = progress;
                 }
@@ -99,6 +121,11 @@ impl Shared {
 }
 
 impl Shared {
+    /// The run has ended and been kept: only its report is asked for from now on.
+    pub(super) fn forget(&self) {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner).forget();
+    }
+
     /// The loop itself has broken, which is a fault of ours: callers get an honest failure and not silence.
     pub(super) fn broke(&self) {
         let mut report = RunReport { outcome: "failed".to_owned(), ..RunReport::default() };
@@ -116,6 +143,7 @@ impl Shared {
             ..FailureReport::default()
         });
         let _ = self.last.set(report);
+        let _ = self.ended_at.set(self.clock.now());
         self.progress.send_modify(|progress| progress.ended = true);
     }
 }
@@ -150,7 +178,7 @@ impl RunHandle {
     /// The report as it stands.
     #[must_use]
     pub fn report(&self) -> RunReport {
-        match self.shared.last.get() {
+        match self.shared.last() {
             Some(last) => last.clone(),
             None => self
                 .shared
@@ -161,7 +189,7 @@ impl RunHandle {
     /// Whether the run has ended.
     #[must_use]
     pub fn ended(&self) -> bool {
-        self.shared.last.get().is_some()
+        self.shared.ended()
     }
 
     /// Waits for the end and returns the final report. Cancel-safe.

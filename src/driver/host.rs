@@ -11,9 +11,8 @@ use super::clock::{self, Clock};
 use super::drive::drive;
 use super::handle::{RunHandle, Shared};
 use super::lane::Lanes;
-use super::register::{CallKey, Register};
+use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
-use crate::domain::outcome::Outcome;
 use crate::domain::provider::ServerLimits;
 use crate::run::Run;
 use crate::schema::Schema;
@@ -95,10 +94,11 @@ impl Host {
         Self { clock, store, seed, tasks: TaskTracker::new(), state: Mutex::new(state) }
     }
 
-    /// Replaces the providers and limits for runs that start from now on.
+    /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the
+    /// same name counts on: a reload opens no second minute.
     pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
         let mut state = self.state();
-        state.lanes = Arc::new(lanes);
+        state.lanes = Arc::new(lanes.after(&state.lanes));
         state.limits = limits;
     }
 
@@ -125,12 +125,12 @@ impl Host {
         if !options.fresh
             && let Some(running) = state.register.joinable(key)
             && running.shared().with_run(Run::deadline) <= deadline
+            && running.shared().join()
         {
-            running.shared().join();
             return Ok(running.clone());
         }
         state.admit()?;
-        let reused = if options.fresh { Vec::new() } else { state.register.validated(key) };
+        let reused = if options.fresh { Vec::new() } else { state.register.continued(key) };
         let id = RunId::new(random());
         let seed = self.seed.unwrap_or_else(random);
         let run = Run::new(id, workflow.clone(), input, deadline, seed);
@@ -192,15 +192,13 @@ impl Host {
             handle.shared().broke();
         }
         let report = handle.report();
-        let validated = handle.shared().with_run(|run| match run.outcome() {
-            Some(Outcome::Failed(_) | Outcome::Cancelled) => run.accepted(),
-            Some(Outcome::Delivered | Outcome::Degraded { .. }) | None => Vec::new(),
-        });
+        let validated = handle.shared().with_run(validated);
         {
             let mut state = self.state();
             state.spend(report.cost_usd);
             state.register.end(key, &handle.id, validated);
         }
+        handle.shared().forget();
         tracing::info!(
             run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,
             elapsed_ms = report.elapsed_ms, cost_usd = report.cost_usd, "run ended"

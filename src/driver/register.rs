@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::handle::RunHandle;
 use crate::domain::id::{RunId, StepIx};
+use crate::domain::outcome::Outcome;
+use crate::run::Run;
 use crate::workflow::Workflow;
 
 /// Ended runs that can still be asked for.
@@ -57,12 +59,22 @@ impl Register {
 
     /// The run in flight that an identical call can join.
     pub(super) fn joinable(&self, key: CallKey) -> Option<&RunHandle> {
-        self.runs.get(self.in_flight.get(&key)?).filter(|handle| !handle.ended())
+        self.in_flight(key).filter(|handle| !handle.ended())
     }
 
-    /// What an earlier, failed run of the same call has validated.
-    pub(super) fn validated(&self, key: CallKey) -> Vec<(StepIx, Value)> {
-        self.validated.get(&key).cloned().unwrap_or_default()
+    fn in_flight(&self, key: CallKey) -> Option<&RunHandle> {
+        self.runs.get(self.in_flight.get(&key)?)
+    }
+
+    /// What a call continues from: what an earlier, failed run of the same call has validated, be it one that
+    /// is still being cancelled.
+    pub(super) fn continued(&self, key: CallKey) -> Vec<(StepIx, Value)> {
+        let leaving = self.in_flight(key).filter(|handle| handle.shared().leaving());
+        match leaving.map(|handle| handle.shared().with_run(validated)) {
+            Some(None) => Vec::new(),
+            Some(Some(steps)) if !steps.is_empty() => steps,
+            Some(Some(_)) | None => self.validated.get(&key).cloned().unwrap_or_default(),
+        }
     }
 
     pub(super) fn begin(&mut self, key: CallKey, handle: RunHandle) {
@@ -71,8 +83,14 @@ impl Register {
         self.runs.insert(handle.id.clone(), handle);
     }
 
-    /// A run has ended. `validated` is what a further call may continue from; empty where it may not.
-    pub(super) fn end(&mut self, key: CallKey, id: &RunId, validated: Vec<(StepIx, Value)>) {
+    /// A run has ended. `validated` is what it adds for a further call to continue from; `None` where that may
+    /// not continue from anything.
+    pub(super) fn end(
+        &mut self,
+        key: CallKey,
+        id: &RunId,
+        validated: Option<Vec<(StepIx, Value)>>,
+    ) {
         self.running = self.running.saturating_sub(1);
         if self.in_flight.get(&key) == Some(id) {
             self.in_flight.remove(&key);
@@ -83,17 +101,36 @@ impl Register {
                 self.runs.remove(&oldest);
             }
         }
-        if validated.is_empty() {
-            self.validated.remove(&key);
-            return;
+        match validated {
+            None => self.forget(key),
+            // One that was cancelled before it began takes nothing away from what is known.
+            Some(steps) if steps.is_empty() => {}
+            Some(steps) => self.keep(key, steps),
         }
-        if self.validated.insert(key, validated).is_none() {
-            self.validated_order.push_back(key);
+    }
+
+    fn forget(&mut self, key: CallKey) {
+        if self.validated.remove(&key).is_some() {
+            self.validated_order.retain(|kept| *kept != key);
         }
+    }
+
+    fn keep(&mut self, key: CallKey, steps: Vec<(StepIx, Value)>) {
+        self.forget(key);
+        self.validated.insert(key, steps);
+        self.validated_order.push_back(key);
         while self.validated_order.len() > VALIDATED_MAX {
             if let Some(oldest) = self.validated_order.pop_front() {
                 self.validated.remove(&oldest);
             }
         }
+    }
+}
+
+/// What a further run of the same call may continue from; `None` after a result, which is asked for anew then.
+pub(super) fn validated(run: &Run) -> Option<Vec<(StepIx, Value)>> {
+    match run.outcome() {
+        Some(Outcome::Failed(_) | Outcome::Cancelled) | None => Some(run.accepted()),
+        Some(Outcome::Delivered | Outcome::Degraded { .. }) => None,
     }
 }

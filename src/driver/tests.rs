@@ -1,5 +1,7 @@
 //! The driver under paused time, with in-memory providers.
 
+mod retry;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -64,6 +64,18 @@ impl Gate {
         Pass::Open
     }
 
+    /// What it holds to.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Holds to other limits from now on; what was sent and what is in flight still counts. Without a limit a
+    /// minute is not counted, so the first one to come starts an empty minute.
+    pub fn relimit(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Gives the slot back.
     pub fn leave(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);

@@ -9,7 +9,7 @@ pub(crate) mod fixture;
 mod prompt;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +17,9 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
-use crate::domain::message::Usage;
-use crate::domain::outcome::Outcome;
+use crate::domain::message::{Prompt, Usage};
+use crate::domain::outcome::{Outcome, Status};
+use crate::domain::plan::{Need, NeedKind};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
@@ -107,17 +108,30 @@ impl Run {
     pub fn start(&mut self, reused: Vec<(StepIx, Value)>, now: Timestamp) -> Vec<Effect> {
         let mut steps = Vec::new();
         for (step, output) in reused {
-            let Some(of) = self.workflow.steps.get(step.at()) else { continue };
-            let items = match (of.each.is_some(), output) {
-                (true, Value::Array(items)) => items,
-                (_, output) => vec![output],
-            };
-            for (ix, item) in (0_u32..).zip(items) {
-                self.content.accept(step, ItemIx(ix), of, item);
+            if self.take_over(step, output) {
+                steps.push(step);
             }
-            steps.push(step);
         }
         self.feed(Event::Started { reused: steps }, now)
+    }
+
+    /// Makes an output of an earlier run this run's. `false` where it does not fit what stands here.
+    fn take_over(&mut self, step: StepIx, output: Value) -> bool {
+        let workflow = self.workflow.clone();
+        let Some(of) = workflow.steps.get(step.at()) else { return false };
+        let (Some(_), Value::Array(items)) = (&of.each, &output) else {
+            self.content.accept(step, ItemIx(0), of, output);
+            return true;
+        };
+        // Its list is bound beside its answers: a consumer may look at both.
+        if self.content.expand(step, of, FAN_OUT_MAX) != Expansion::Items(items.len()) {
+            return false;
+        }
+        for (ix, item) in (0_u32..).zip(items) {
+            self.content.accept(step, ItemIx(ix), of, item.clone());
+        }
+        self.content.close(step, of, Status::Reused);
+        true
     }
 
     /// An attempt's request has left.
@@ -200,35 +214,54 @@ impl Run {
         &self.workflow
     }
 
-    /// Outputs of the steps accepted so far, for a later run of the same call.
+    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order.
     #[must_use]
     pub fn accepted(&self) -> Vec<(StepIx, Value)> {
-        let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
-        let complete = |step: &crate::engine::StepView<'_>| {
-            let whole = step.items().all(|item| item.status.accepted());
-            step.status.accepted() && whole && !step.unverified
-        };
-        steps
-            .filter(|(_, view)| complete(view))
-            .filter_map(|(ix, _)| {
-                let output = self.content.output(&self.workflow.steps[ix.at()])?;
-                Some((ix, output.clone()))
-            })
-            .collect()
+        let output = |ix: &StepIx| self.content.output(&self.workflow.steps[ix.at()]).cloned();
+        self.whole().into_iter().filter_map(|ix| Some((ix, output(&ix)?))).collect()
+    }
+
+    /// The steps that a later run of the same call takes over. Neither an answer that no validator vouches for nor
+    /// a fan-out with gaps is among them, nor what was made of those: the later run will have others. A
+    /// validator's word goes with the answer it judged.
+    fn whole(&self) -> Vec<StepIx> {
+        let plan = &self.workflow.plan;
+        let mut changes = vec![false; plan.steps.len()];
+        let mut whole = Vec::new();
+        for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
+            let step = plan.step(ix);
+            let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
+            let gaps = view.unverified || view.items().any(|item| !item.status.accepted());
+            let accepted = view.status.accepted();
+            changes[ix.at()] = step.needs.iter().any(sees) || (accepted && gaps);
+            let judged = step.validates.is_none_or(|judged| whole.contains(&judged));
+            if accepted && judged && !changes[ix.at()] {
+                whole.push(ix);
+            }
+        }
+        whole
+    }
+
+    /// Lets go of everything a report has been made of: an ended run is kept for its report alone.
+    pub fn forget(&mut self) {
+        self.content = Content::new(&self.workflow, Value::Null);
+        self.answers = BTreeMap::new();
+        self.decisions = Vec::new();
+        self.output = None;
     }
 
     fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         self.ticks += 1;
         let signals = Signals::default();
         let mut effects = Vec::new();
-        let mut events = vec![event];
+        let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
-        while let Some(event) = events.pop() {
+        while let Some(event) = events.pop_front() {
             for action in self.machine.handle(event, &signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
-                        let result = self.prepare(step, round);
-                        events.push(Event::Prepared { step, round, result });
+                        let result = self.prepare(step);
+                        events.push_back(Event::Prepared { step, round, result });
                     }
                     Action::Launch(spec) => self.launch(&spec, now, &mut effects, &mut events),
                     Action::Cancel { attempt } => effects.push(Effect::Cancel(attempt)),
@@ -247,10 +280,10 @@ impl Run {
         effects
     }
 
-    fn prepare(&mut self, step: StepIx, round: u32) -> Prepared {
+    fn prepare(&mut self, step: StepIx) -> Prepared {
         let workflow = self.workflow.clone();
         let of = &workflow.steps[step.at()];
-        self.set_feedback(step, round, &workflow);
+        self.set_feedback(step);
         match self.content.expand(step, of, FAN_OUT_MAX) {
             Expansion::Skip => Prepared::Skip,
             Expansion::Impossible(message) => Prepared::Impossible(Failure::of_attempt(
@@ -273,10 +306,13 @@ impl Run {
                 return pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass });
             }
         };
-        let instructions = prompt::instruction_tokens(&prompt.answer);
+        let review = self.unrendered_feedback(step, prompt).map_or(0, |messages| {
+            Prompt { system: None, messages: messages.into() }.estimated_tokens()
+        });
+        let added = prompt::instruction_tokens(&prompt.answer) + review;
         let items = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|ix| {
             let rendered = self.content.render(step, ItemIx(ix), of, prompt)?;
-            Ok(rendered.estimated_tokens() + instructions)
+            Ok(rendered.estimated_tokens() + added)
         });
         let tokens: Result<Vec<u64>, crate::template::RenderError> = items.collect();
         match tokens {
@@ -289,19 +325,12 @@ impl Run {
         }
     }
 
-    /// In a later round, the step's prompt sees what its validator said.
-    fn set_feedback(&mut self, step: StepIx, round: u32, workflow: &Workflow) {
-        let judge = workflow.plan.step(step).judged_by.filter(|_| round > 0);
-        let review = judge.and_then(|judge| self.content.output(&workflow.steps[judge.at()]));
-        self.content.give_feedback(review.cloned());
-    }
-
     fn launch(
         &mut self,
         spec: &AttemptSpec,
         now: Timestamp,
         effects: &mut Vec<Effect>,
-        events: &mut Vec<Event>,
+        events: &mut VecDeque<Event>,
     ) {
         let path = self.workflow.plan.path(spec.path);
         self.simulated |= self.workflow.plan.provider_of(spec.path).simulated;
@@ -317,7 +346,7 @@ impl Run {
                     prompt_tokens,
                 })));
             }
-            Err(error) => events.push(Event::Failed {
+            Err(error) => events.push_back(Event::Failed {
                 attempt: spec.attempt,
                 failure: Failure::of_attempt(
                     FailureClass::InvalidInput,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Run;
-use crate::domain::id::AttemptId;
+use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::message::{Message, estimate_tokens};
 use crate::domain::model::ModelProfile;
 use crate::domain::outcome::{AttemptEnd, Status};
@@ -13,7 +15,7 @@ use crate::engine::AttemptSpec;
 use crate::policy::fallback::Told;
 use crate::provider::{Draw, Exchange};
 use crate::resume::{PARTIAL_MAX, ResumeMessage, Snapshot, bounded, feedback_turn, repair_turn};
-use crate::template::{RenderError, Template};
+use crate::template::RenderError;
 use crate::workflow::{Answer, PromptContent, WorkContent};
 
 /// Most characters of an invalid answer that a repair turn repeats to its model.
@@ -40,8 +42,10 @@ impl Run {
         let WorkContent::Prompt(content) = &of.work else {
             return Err(RenderError { message: "the step has no prompt".to_owned() });
         };
+        // Other steps have been prepared since this one was.
+        self.set_feedback(spec.step);
         let mut prompt = self.content.render(spec.step, spec.item, of, content)?;
-        if let Some(turns) = self.unrendered_feedback(spec, content) {
+        if let Some(turns) = self.unrendered_feedback(spec.step, content) {
             prompt.messages.extend(turns);
         }
         match spec.after {
@@ -86,20 +90,31 @@ impl Run {
         }
     }
 
+    /// In a later round, the step's prompt sees what its validator said.
+    pub(super) fn set_feedback(&mut self, step: StepIx) {
+        let review = self.review(step).cloned();
+        self.content.give_feedback(review);
+    }
+
+    /// What the step's validator said of the round before.
+    fn review(&self, step: StepIx) -> Option<&Value> {
+        let judge = self.workflow.plan.step(step).judged_by?;
+        self.machine.step(step).filter(|step| step.round > 0)?;
+        self.content.output(&self.workflow.steps[judge.at()])
+    }
+
     /// In a revision whose prompt does not mention `feedback`: the rejected answer and the review as turns.
-    fn unrendered_feedback(
+    pub(super) fn unrendered_feedback(
         &self,
-        spec: &AttemptSpec,
+        step: StepIx,
         content: &PromptContent,
     ) -> Option<[Message; 2]> {
-        let judge = self.workflow.plan.step(spec.step).judged_by?;
-        let view = self.machine.step(spec.step).filter(|step| step.round > 0)?;
-        let texts = content.system.iter().chain([&content.prompt]);
-        if texts.flat_map(Template::mentions).any(|m| m.name == "feedback") || view.round == 0 {
+        let review = self.review(step)?;
+        let mut texts = content.system.iter().chain([&content.prompt]);
+        if texts.any(|text| text.mentions().iter().any(|m| m.name == "feedback")) {
             return None;
         }
-        let review = self.content.output(&self.workflow.steps[judge.at()])?;
-        let rejected = self.content.output(&self.workflow.steps[spec.step.at()])?;
+        let rejected = self.content.output(&self.workflow.steps[step.at()])?;
         let review = feedback_turn(&review.to_string());
         Some([Message::assistant(rejected.to_string()), Message::user(review)])
     }

@@ -1,9 +1,12 @@
 //! The run report, and where a run stands for those who wait.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::Run;
 use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::money::Usd;
 use crate::domain::outcome::{Outcome, Part, Status};
 use crate::domain::time::Timestamp;
@@ -58,6 +61,7 @@ impl Run {
             elapsed_ms: now.millis(),
             deadline_ms: u64::try_from(self.machine.deadline().as_millis()).unwrap_or(u64::MAX),
             reused,
+            validated: self.validated(),
             cost_usd: cost.dollars(),
             cost_estimated: attempts.iter().any(|a| a.cost_estimated),
             tokens: Tokens {
@@ -106,6 +110,17 @@ impl Run {
         steps.filter(|(_, view)| which(view)).map(|(step, _)| step.name.clone()).collect()
     }
 
+    /// What the same call, made again, continues from: nothing after a result.
+    fn validated(&self) -> Vec<String> {
+        match self.machine.outcome() {
+            Some(Outcome::Delivered | Outcome::Degraded { .. }) => Vec::new(),
+            Some(Outcome::Failed(_) | Outcome::Cancelled) | None => {
+                let steps = self.whole().into_iter();
+                steps.map(|ix| self.workflow.plan.step(ix).name.clone()).collect()
+            }
+        }
+    }
+
     fn part(&self, part: Part) -> String {
         let name = &self.workflow.plan.step(part.step).name;
         part.item.map_or_else(|| name.clone(), |item| format!("{name}[{}]", item.0))
@@ -133,16 +148,15 @@ impl Run {
     }
 
     fn step_reports(&self, attempts: &[AttemptView<'_>]) -> Vec<StepReport> {
+        let mut of_item: BTreeMap<(StepIx, ItemIx), Vec<AttemptReport>> = BTreeMap::new();
+        for attempt in attempts {
+            let place = (attempt.spec.step, attempt.spec.item);
+            of_item.entry(place).or_default().push(self.attempt_report(attempt));
+        }
         let mut reports = Vec::new();
         let steps = self.workflow.plan.step_ixs().zip(self.machine.steps());
         for (ix, view) in steps {
             let plan = self.workflow.plan.step(ix);
-            let of_item = |item: Option<u32>| {
-                let mine = attempts
-                    .iter()
-                    .filter(|a| a.spec.step == ix && item.is_none_or(|item| a.spec.item.0 == item));
-                mine.map(|a| self.attempt_report(a)).collect::<Vec<_>>()
-            };
             let base = StepReport {
                 step: plan.name.clone(),
                 role: plan.role.as_str().to_owned(),
@@ -153,7 +167,7 @@ impl Run {
                     status: view.status.as_str().to_owned(),
                     started_ms: view.started.map(Timestamp::millis),
                     ended_ms: view.ended.map(Timestamp::millis),
-                    attempts: of_item(None),
+                    attempts: of_item.remove(&(ix, ItemIx(0))).unwrap_or_default(),
                     ..base
                 });
                 continue;
@@ -164,7 +178,7 @@ impl Run {
                     status: item_view.status.as_str().to_owned(),
                     started_ms: item_view.started.map(Timestamp::millis),
                     ended_ms: item_view.ended.or(view.ended).map(Timestamp::millis),
-                    attempts: of_item(Some(item)),
+                    attempts: of_item.remove(&(ix, ItemIx(item))).unwrap_or_default(),
                     ..base.clone()
                 });
             }

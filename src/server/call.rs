@@ -184,8 +184,7 @@ pub(super) fn of_report(report: &RunReport, promise: &Schema) -> CallToolResult 
     if json.len() > OUTPUT_MAX {
         return error(text::too_large(report, json.len(), OUTPUT_MAX)).with_meta(facts);
     }
-    let first =
-        if json.len() > TEXT_MAX { text::structured_only(report, json.len()) } else { json };
+    let first = if json.len() > TEXT_MAX { text::structured_only(json.len()) } else { json };
     success(output.clone(), first, text::notes(report)).with_meta(facts)
 }
 

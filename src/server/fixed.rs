@@ -382,7 +382,7 @@ fn of_run(report: &RunReport, phase: &str) -> CallToolResult {
         return call::error(too_large).with_meta(Some(call::meta(report)));
     }
     let bytes = json.len();
-    let first = if bytes > call::TEXT_MAX { text::structured_only(report, bytes) } else { json };
+    let first = if bytes > call::TEXT_MAX { text::structured_only(bytes) } else { json };
     call::success(view, first, said).with_meta(Some(call::meta(report)))
 }
 

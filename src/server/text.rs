@@ -96,16 +96,15 @@ pub(super) fn failure(report: &RunReport) -> String {
         let _ = write!(text, "\n{}", failure.message);
     }
     let _ = write!(text, "\n{}", spent(report));
-    let kept = validated(report);
     let retryable = failure.retryable.unwrap_or(report.outcome == "cancelled");
-    let _ = write!(text, "\n{}", advice(retryable, failure.retry_after_ms, &kept));
+    let _ = write!(text, "\n{}", advice(retryable, failure.retry_after_ms, &report.validated));
     let id = &report.run_id;
     let _ = write!(text, "\nRun {id}; `punctual trace {id}` shows every attempt and decision.");
     text
 }
 
 /// What to do after a failure.
-fn advice(retryable: bool, retry_after_ms: Option<u64>, kept: &[&str]) -> String {
+fn advice(retryable: bool, retry_after_ms: Option<u64>, kept: &[String]) -> String {
     if !retryable {
         return "Making the same call again will not help: the cause above has to change first."
             .to_owned();
@@ -119,13 +118,6 @@ fn advice(retryable: bool, retry_after_ms: Option<u64>, kept: &[&str]) -> String
         "Making the same call again{when} may help: it reuses what is already validated ({}) and pays only for the rest.",
         kept.join(", ")
     )
-}
-
-fn validated(report: &RunReport) -> Vec<&str> {
-    let ended = |s: &&crate::trace::report::StepReport| {
-        s.item.is_none() && matches!(s.status.as_str(), "ok" | "reused")
-    };
-    report.steps.iter().filter(ended).map(|s| s.step.as_str()).collect()
 }
 
 fn spent(report: &RunReport) -> String {
@@ -243,17 +235,14 @@ pub(super) fn unknown_run(id: &str) -> String {
 /// An output beyond what a client can take.
 pub(super) fn too_large(report: &RunReport, bytes: usize, limit: usize) -> String {
     format!(
-        "{} delivered {bytes} bytes, more than the {limit} a tool result may hold. `punctual trace {} --json` has all of it; ask for less, or bound the workflow's output.",
-        report.workflow, report.run_id
+        "{} delivered {bytes} bytes, more than the {limit} a tool result may hold. Ask for less, or bound the workflow's output; `punctual run {} --json` prints an output of any size.",
+        report.workflow, report.workflow
     )
 }
 
 /// Stands in for the JSON text of an output that is only given as structured content.
-pub(super) fn structured_only(report: &RunReport, bytes: usize) -> String {
-    format!(
-        "The output has {bytes} bytes and is in structuredContent only. `punctual trace {} --json` has it too.",
-        report.run_id
-    )
+pub(super) fn structured_only(bytes: usize) -> String {
+    format!("The output has {bytes} bytes and is in structuredContent only.")
 }
 
 /// An output that breaks the promise of the tool's `outputSchema`.

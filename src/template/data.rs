@@ -53,26 +53,42 @@ fn rows(items: &[Json], views: HashMap<String, Value>) -> Value {
     Value::from_object(Rows { items: items.iter().map(value).collect(), views })
 }
 
-/// The root a template is rendered with: `bindings`, dotted names as views of what they name.
-pub fn root(bindings: &Json) -> Value {
-    let Json::Object(map) = bindings else {
-        return Value::from_object(Record { keys: Vec::new(), values: HashMap::new() });
-    };
-    let mut values: HashMap<String, Value> = HashMap::new();
-    for (name, bound) in map.iter().filter(|(name, _)| !name.contains('.')) {
-        let views: HashMap<String, Value> = map
-            .iter()
-            .filter_map(|(k, v)| {
-                Some((k.strip_prefix(name)?.strip_prefix('.')?.to_owned(), value(v)))
-            })
-            .collect();
-        let bound = match bound {
-            Json::Array(items) => rows(items, views),
-            other => value(other),
-        };
-        values.insert(name.clone(), bound);
+/// Bindings as templates see them: converted once, rendered from many times. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Bound {
+    values: HashMap<String, Value>,
+}
+
+impl Bound {
+    /// `bindings` (name → value), dotted names as views of what they name.
+    #[must_use]
+    pub fn of(bindings: &serde_json::Map<String, Json>) -> Self {
+        let mut values: HashMap<String, Value> = HashMap::new();
+        for (name, bound) in bindings.iter().filter(|(name, _)| !name.contains('.')) {
+            let views: HashMap<String, Value> = bindings
+                .iter()
+                .filter_map(|(k, v)| {
+                    Some((k.strip_prefix(name)?.strip_prefix('.')?.to_owned(), value(v)))
+                })
+                .collect();
+            let bound = match bound {
+                Json::Array(items) => rows(items, views),
+                other => value(other),
+            };
+            values.insert(name.clone(), bound);
+        }
+        Self { values }
     }
-    Value::from_object(Record { keys: Vec::new(), values })
+
+    /// Binds one name more, or anew.
+    pub fn bind(&mut self, name: &str, bound: &Json) {
+        self.values.insert(name.to_owned(), value(bound));
+    }
+
+    /// The root a template is rendered with.
+    pub(super) fn root(&self) -> Value {
+        Value::from_object(Record { keys: Vec::new(), values: self.values.clone() })
+    }
 }
 
 /// What is not there, as a value.

@@ -27,6 +27,8 @@ mod operator;
 mod reference;
 mod statement;
 
+pub use data::Bound;
+
 #[cfg(test)]
 mod tests;
 
@@ -102,6 +104,15 @@ impl Template {
     /// Something missing where it is printed or needed, an operation on values it is not for (both only below `any`),
     /// more than 4 MiB of text, or more work than the fuel allows.
     pub fn render(&self, bindings: &Value) -> Result<String, RenderError> {
+        let bound = bindings.as_object().map(Bound::of);
+        self.render_bound(&bound.unwrap_or_default())
+    }
+
+    /// The same with bindings that many renderings share.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
         let environment = self.environment.get_or_init(|| {
             environment::environment(&self.source)
                 .map_err(|error| RenderError { message: describe(&error) })
@@ -110,7 +121,7 @@ impl Template {
         let mut out = environment::Limited::default();
         let result = environment
             .get_template(environment::NAME)
-            .and_then(|t| t.render_captured_to(data::root(bindings), &mut out).map(drop));
+            .and_then(|t| t.render_captured_to(bound.root(), &mut out).map(drop));
         if out.full {
             let message =
                 format!("the prompt is longer than {} MiB", environment::MAX_OUTPUT >> 20);
@@ -128,12 +139,23 @@ impl fmt::Debug for Template {
     }
 }
 
+/// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
+fn plain(source: &str) -> bool {
+    let tags = source.split("{{").skip(1).chain(source.split("{%").skip(1));
+    let length = |tag: &str| tag.find("}}").into_iter().chain(tag.find("%}")).min();
+    let short = |tag: &str| length(tag).unwrap_or(tag.len()) <= MAX_TAG_TOKENS;
+    source.matches("elif").count() <= MAX_ELIF && tags.into_iter().all(short)
+}
+
 /// Refuses what would take too deep a stack to parse: the engine bounds brackets only.
 fn limits(source: &str) -> Result<(), Finding> {
     let limit =
         |range, message: String| Err(Finding { code: code::LIMIT, range, message, help: None });
     if source.len() > MAX_SOURCE {
         return limit(0..0, format!("the template is longer than {} MiB", MAX_SOURCE >> 20));
+    }
+    if plain(source) {
+        return Ok(());
     }
     let (mut in_tag, mut elifs) = (0, 0);
     for token in tokenize(source, false, environment::syntax()) {

@@ -31,6 +31,9 @@ pub struct RunReport {
     pub deadline_ms: u64,
     /// Steps taken over from an earlier run of the same call.
     pub reused: Vec<String>,
+    /// Steps that the same call, made again, continues from; empty after a result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validated: Vec<String>,
     /// Losers included.
     pub cost_usd: f64,
     /// Whether any part of the cost or of the tokens is our estimate.

@@ -10,13 +10,17 @@ use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::message::{Message, Prompt};
 use crate::domain::outcome::Status;
 use crate::schema::Schema;
-use crate::template::RenderError;
+use crate::template::{Bound, RenderError};
 
 /// The values of a run so far.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Name → value, as templates and expressions see it.
     bindings: Map<String, Value>,
+    /// The same as templates see it, until something is bound: the prompts of a list share it.
+    bound: Option<Bound>,
+    /// How often the bindings were converted for templates.
+    conversions: u64,
     steps: Vec<StepValues>,
 }
 
@@ -49,13 +53,20 @@ impl Content {
         bindings.insert("input".to_owned(), input);
         bindings.insert("run".to_owned(), serde_json::json!({ "status": statuses }));
         let steps = vec![StepValues::default(); workflow.steps.len()];
-        Self { bindings, steps }
+        Self { bindings, bound: None, conversions: 0, steps }
     }
 
     /// What the caller passed.
     #[must_use]
     pub fn input(&self) -> &Value {
         self.bindings.get("input").unwrap_or(&Value::Null)
+    }
+
+    /// How often what is bound was converted for templates: not once a prompt, or a fan-out would convert its whole
+    /// input for each of its items.
+    #[must_use]
+    pub fn conversions(&self) -> u64 {
+        self.conversions
     }
 
     /// Evaluates a step's `when` and `each`; a list may have at most `most` items.
@@ -115,21 +126,20 @@ impl Content {
         of: &StepContent,
         prompt: &PromptContent,
     ) -> Result<Prompt, RenderError> {
-        if let Some(each) = &of.each {
-            let value = self.steps[step.at()].list.get(item.at()).cloned().unwrap_or(Value::Null);
-            self.bindings.insert(each.item.clone(), value);
-            self.bindings.insert("index".to_owned(), Value::from(item.0));
-        }
-        let bindings = Value::Object(std::mem::take(&mut self.bindings));
-        let system = prompt.system.as_ref().map(|t| t.render(&bindings)).transpose();
-        let user = prompt.prompt.render(&bindings);
-        if let Value::Object(map) = bindings {
-            self.bindings = map;
-        }
-        if let Some(each) = &of.each {
-            self.bindings.shift_remove(&each.item);
-            self.bindings.shift_remove("index");
-        }
+        let shared = self.bound.get_or_insert_with(|| {
+            self.conversions += 1;
+            Bound::of(&self.bindings)
+        });
+        let of_item = of.each.as_ref().map(|each| {
+            let list = &self.steps[step.at()].list;
+            let mut bound = shared.clone();
+            bound.bind(&each.item, list.get(item.at()).unwrap_or(&Value::Null));
+            bound.bind("index", &Value::from(item.0));
+            bound
+        });
+        let bound = of_item.as_ref().unwrap_or(shared);
+        let system = prompt.system.as_ref().map(|t| t.render_bound(bound)).transpose();
+        let user = prompt.prompt.render_bound(bound);
         Ok(Prompt { system: system?, messages: vec![Message::user(user?)] })
     }
 
@@ -148,6 +158,10 @@ impl Content {
 
     /// Makes `review` what the step's prompt knows as `feedback`; `None` unbinds it.
     pub fn give_feedback(&mut self, review: Option<Value>) {
+        if self.bindings.get("feedback") == review.as_ref() {
+            return;
+        }
+        self.bound = None;
         match review {
             Some(review) => self.bindings.insert("feedback".to_owned(), review),
             None => self.bindings.shift_remove("feedback"),
@@ -156,6 +170,7 @@ impl Content {
 
     /// A step has ended: its output is what its consumers see, or it is absent.
     pub fn close(&mut self, step: StepIx, of: &StepContent, status: Status) {
+        self.bound = None;
         if let Some(statuses) = self.bindings.get_mut("run").and_then(|run| run.get_mut("status")) {
             let shown = if status == Status::Reused { Status::Ok } else { status };
             statuses[&of.name] = Value::from(shown.as_str());
@@ -185,6 +200,7 @@ impl Content {
 
     /// Binds a step's output; for a fan-out the list of outputs, and under `NAME.items` each with its item.
     fn bind_output(&mut self, step: StepIx, of: &StepContent) {
+        self.bound = None;
         let values = &self.steps[step.at()];
         let output = if of.each.is_some() {
             let good = (0_u32..).zip(&values.answers).filter_map(|(ix, a)| Some((ix, a.as_ref()?)));
@@ -201,6 +217,7 @@ impl Content {
     }
 
     fn unbind_output(&mut self, of: &StepContent) {
+        self.bound = None;
         self.bindings.shift_remove(&of.name);
         self.bindings.shift_remove(&items_name(of));
     }

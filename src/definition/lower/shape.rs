@@ -10,7 +10,7 @@ use crate::definition::page::{NOT_YET, Spanned, WRONG_VALUE, is_null, to_json};
 use crate::definition::raw::RawWorkflow;
 use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
 use crate::domain::finding::{Code, did_you_mean};
-use crate::domain::shape::{Field, Object, Range, Shape};
+use crate::domain::shape::{Field, Object, Range, Shape, TextRange};
 use crate::schema::{Schema, SchemaError, inline};
 
 mod bound;
@@ -231,6 +231,9 @@ impl Lowering<'_> {
     }
 
     fn check_default(&mut self, default: &Value, typed: &Typed, node: &Node, owner: &str) {
+        if plainly_fits(&typed.shape, default) {
+            return;
+        }
         let Ok(schema) = Schema::compile(typed.schema()) else { return };
         if let (Some(violation), false) = (schema.violations(default).first(), typed.unknown) {
             let span = node.at_pointer("/$default").map_or(&node.span, |n| &n.span).clone();
@@ -388,5 +391,15 @@ impl Lowering<'_> {
             return Typed::unknown();
         }
         Typed::of(Shape::Enum(words.iter().map(|w| (*w).to_owned()).collect()))
+    }
+}
+
+/// Whether a default fits at first sight, which spares compiling a schema for it.
+fn plainly_fits(shape: &Shape, default: &Value) -> bool {
+    match (shape, default) {
+        (Shape::Enum(words), Value::String(word)) => words.contains(word),
+        (Shape::Text(bounds), Value::String(_)) => *bounds == TextRange::default(),
+        (Shape::Boolean, Value::Bool(_)) | (Shape::Nullable(_), Value::Null) => true,
+        _ => false,
     }
 }

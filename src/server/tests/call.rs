@@ -62,6 +62,7 @@ async fn a_failure_is_a_text_to_act_on_with_the_same_facts_in_meta() {
             attempts: (1..=n).map(|n| AttemptReport { n, ..AttemptReport::default() }).collect(),
             ..StepReport::default()
         };
+        report.validated = vec!["plan".to_owned()];
         report.steps = vec![step("plan", "ok", 1), step("draft", "failed", 3)];
         report.cost_usd = 0.0031;
         report.cost_estimated = true;
@@ -198,7 +199,7 @@ async fn a_large_output_is_not_repeated_as_text_and_a_huge_one_is_refused() {
     assert!(texts(&large)[0].starts_with("The output has 1048592 bytes"), "{}", texts(&large)[0]);
     let huge = bench.delivered(|r| r.output = Some(of_size(8 * 1024 * 1024))).await;
     assert_eq!((huge.is_error, &huge.structured_content), (Some(true), &None));
-    assert!(texts(&huge)[0].contains("punctual trace run_0000000000000002 --json"));
+    assert!(texts(&huge)[0].contains("punctual run summarize --json"), "{}", texts(&huge)[0]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,103 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+use crate::provider::{BoxFuture, Broken, Exchange, Reply, Sink};
+
+struct Nobody;
+
+impl Provider for Nobody {
+    fn exchange<'a>(
+        &'a self,
+        _: &'a Exchange,
+        _: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Broken>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn lanes(limits: Limits, clock: Clock) -> Lanes {
+    let mut lanes = Lanes::default();
+    lanes.add("a", Arc::new(Nobody), limits, clock);
+    lanes
+}
+
+fn lane(limits: Limits) -> Arc<Lane> {
+    lanes(limits, Clock::start()).get("a").unwrap()
+}
+
+/// Who has waited that long and is not yet in.
+const SOON: Duration = Duration::from_millis(5);
+
+#[tokio::test(start_paused = true)]
+async fn who_leaves_the_line_takes_no_wake_up_along() {
+    let lane = lane(Limits { rpm: Some(1), concurrent: Some(1), ..Limits::default() });
+    let slot = lane.enter(1).await;
+    let mut waiting = JoinSet::new();
+    let mut wait = || {
+        let lane = lane.clone();
+        waiting.spawn(async move { drop(lane.enter(1).await) })
+    };
+    let first = wait();
+    wait();
+    sleep(SOON).await;
+    drop(slot);
+    // The first has been woken for the slot and waits for the minute now.
+    sleep(SOON).await;
+    first.abort();
+    let left = waiting.join_next().await.unwrap();
+    assert!(left.is_err_and(|error| error.is_cancelled()));
+    let entered = timeout(Duration::from_secs(61), waiting.join_next()).await;
+    assert!(entered.is_ok(), "the second still waits though nothing is in flight");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_line_is_served_in_order() {
+    let lane = lane(Limits { rpm: Some(1), ..Limits::default() });
+    drop(lane.enter(1).await);
+    let served = Arc::new(AtomicU32::new(0));
+    let mut waiting = JoinSet::new();
+    for place in 0..5 {
+        let (lane, served) = (lane.clone(), served.clone());
+        waiting.spawn(async move {
+            drop(lane.enter(1).await);
+            assert_eq!(served.fetch_add(1, Ordering::SeqCst), place);
+        });
+        sleep(SOON).await;
+    }
+    while let Some(one) = waiting.join_next().await {
+        one.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_configuration_opens_no_second_minute_and_no_second_set_of_slots() {
+    let clock = Clock::start();
+    let limits = Limits { rpm: Some(2), concurrent: Some(1), ..Limits::default() };
+    let before = lanes(limits, clock);
+    let old = before.get("a").unwrap();
+    let slot = old.enter(1).await;
+    let after = lanes(limits, clock).after(&before).get("a").unwrap();
+    assert!(timeout(SOON, after.enter(1)).await.is_err(), "the slot is taken");
+    drop(slot);
+    drop(after.enter(1).await);
+    assert!(timeout(SOON, after.enter(1)).await.is_err(), "the minute is full");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_in_line_is_let_in_by_wider_limits() {
+    let clock = Clock::start();
+    let narrow = Limits { concurrent: Some(1), ..Limits::default() };
+    let wide = Limits { concurrent: Some(2), ..Limits::default() };
+    let before = lanes(narrow, clock);
+    let old = before.get("a").unwrap();
+    let _slot = old.enter(1).await;
+    let waiting = old.enter(1);
+    tokio::pin!(waiting);
+    assert!(timeout(SOON, &mut waiting).await.is_err());
+    let _after = lanes(wide, clock).after(&before);
+    assert!(timeout(SOON, waiting).await.is_ok());
+}
