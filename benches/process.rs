@@ -39,16 +39,20 @@ fn memory_mib(child: &Child) -> f64 {
     kib / 1024.0
 }
 
-fn folder() -> PathBuf {
+/// A folder of so many workflows: `support_triage` (four steps, six prompt files) and, where `mixed`, every
+/// second one `summarize` (one step).
+fn folder(mixed: bool) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("punctual-process-{}", std::process::id()));
     fs::create_dir_all(folder.join("workflows/prompts")).unwrap();
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows");
-    let text = fs::read_to_string(shipped.join("support_triage.yaml")).unwrap();
+    let large = fs::read_to_string(shipped.join("support_triage.yaml")).unwrap();
+    let small = fs::read_to_string(shipped.join("summarize.yaml")).unwrap();
     for entry in fs::read_dir(shipped.join("prompts")).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), folder.join("workflows/prompts").join(entry.file_name())).unwrap();
     }
     for n in 0..WORKFLOWS {
-        fs::write(folder.join(format!("workflows/triage_{n}.yaml")), &text).unwrap();
+        let text = if mixed && n % 2 == 0 { &small } else { &large };
+        fs::write(folder.join(format!("workflows/tool_{n}.yaml")), text).unwrap();
     }
     folder
 }
@@ -69,7 +73,7 @@ fn serve(folder: &Path) -> (f64, f64) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let tools = lines.by_ref().map(Result::unwrap).find(|line| line.contains("\"id\":2")).unwrap();
     let cpu = cpu_ms(&child);
-    assert!(tools.contains("triage_99"), "{}", &tools[..200.min(tools.len())]);
+    assert!(tools.contains("tool_99"), "{}", &tools[..200.min(tools.len())]);
     let memory = memory_mib(&child);
     drop(input);
     child.wait().unwrap();
@@ -93,17 +97,20 @@ fn row(name: &str, unit: &str, mut values: Vec<f64>) {
 }
 
 fn main() {
-    let folder = folder();
-    let (mut cpu, mut memory, mut base) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..TIMES {
-        base.push(version());
-        let (ms, mib) = serve(&folder);
-        cpu.push(ms);
-        memory.push(mib);
+    for (mixed, what) in [(true, "shipped, one and four steps in turn"), (false, "four steps each")]
+    {
+        let folder = folder(mixed);
+        let (mut cpu, mut memory, mut base) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..TIMES {
+            base.push(version());
+            let (ms, mib) = serve(&folder);
+            cpu.push(ms);
+            memory.push(mib);
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        println!("{WORKFLOWS} workflows ({what}), {TIMES} starts");
+        row("baseline: punctual --version, CPU", "ms", base);
+        row("start to the first tools/list answer, CPU", "ms", cpu);
+        row("memory of the idle server", "MiB", memory);
     }
-    fs::remove_dir_all(&folder).unwrap();
-    println!("{WORKFLOWS} workflows of four steps each, {TIMES} starts");
-    row("baseline: punctual --version, CPU", "ms", base);
-    row("start to the first tools/list answer, CPU", "ms", cpu);
-    row("memory of the idle server", "MiB", memory);
 }
