@@ -259,9 +259,9 @@ impl RawStep {
             }
         }
         let later = |key: &str| match &node.kind {
-            Kind::Map(entries) => entries
-                .iter()
-                .any(|(k, _)| k.name == key || keys::STEP.misspells(&k.name, key)),
+            Kind::Map(entries) => {
+                entries.iter().any(|(k, _)| k.name == key || keys::STEP.misspells(&k.name, key))
+            }
             Kind::Scalar(_) | Kind::List(_) => true,
         };
         let said = ["prompt", "prompt_file", "value", "use"].into_iter().any(later);

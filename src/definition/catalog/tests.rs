@@ -86,7 +86,8 @@ fn a_broken_configuration_keeps_the_last_good_one() {
 #[test]
 fn a_configuration_that_is_removed_stays_in_force_and_never_turns_into_the_simulator() {
     let keyed = Environment::of([("OPENAI_API_KEY", "k")]);
-    let real = "providers:\n  o: {kind: openai}\nmodels:\n  m: {paths: [{provider: o, model: gpt-5}]}\n";
+    let real =
+        "providers:\n  o: {kind: openai}\nmodels:\n  m: {paths: [{provider: o, model: gpt-5}]}\n";
     let bench = Bench::new();
     bench.write("workflows/a.yaml", GOOD);
     bench.write("punctual.yaml", real);

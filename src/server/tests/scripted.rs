@@ -38,12 +38,7 @@ pub struct Scripted {
 impl Default for Scripted {
     fn default() -> Self {
         let arrived = watch::Sender::new(Vec::new());
-        Self {
-            arrived,
-            refuse: Mutex::default(),
-            runs: Mutex::default(),
-            kept: Mutex::default(),
-        }
+        Self { arrived, refuse: Mutex::default(), runs: Mutex::default(), kept: Mutex::default() }
     }
 }
 
