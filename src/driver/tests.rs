@@ -1,5 +1,7 @@
 //! The driver under paused time, with in-memory providers.
 
+mod fan_out;
+mod judge;
 mod retry;
 
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use super::{CallOptions, Host, HostSettings, Lanes, Refusal};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::StepIx;
 use crate::domain::message::Usage;
-use crate::domain::plan::{Hedge, OnRejected, Work};
+use crate::domain::plan::{Hedge, Work};
 use crate::domain::provider::{Limits, ServerLimits};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 use crate::run::fixture::Build;
@@ -300,151 +302,6 @@ async fn a_swap_tells_the_next_model_where_the_run_stands() {
     });
     let report = finish(&host(&a, &b), &one_step(20), text("it")).await;
     assert_eq!(report.outcome, "delivered");
-}
-
-fn judged(revise: u32, deadline_s: u64) -> Build {
-    Build::new(Duration::from_secs(deadline_s))
-        .step("draft", "Draft: {{ input.text }}")
-        .judge("review", "Judge: {{ draft.text }}", revise)
-        .output("result", "draft.text")
-}
-
-/// Drafts, and a validator that never passes.
-fn strict() -> impl Fn(&Exchange) -> Act + Send + Sync + 'static {
-    |exchange| match exchange.draw.step_name.as_str() {
-        "review" => Act::Answer(100, json!({"pass": false, "why": "dull"})),
-        _ => Act::Answer(100, json!({"text": "draft"})),
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_validator_that_never_passes_ends_in_a_rejection() {
-    let (a, b) = (Scripted::new(strict()), Scripted::new(strict()));
-    let report = finish(&host(&a, &b), &judged(2, 40).done(), text("it")).await;
-    assert_eq!((report.outcome.as_str(), class(&report)), ("failed", "rejected"));
-    let drafts: Vec<&str> = report.steps[0].attempts.iter().map(|a| a.cause.as_str()).collect();
-    assert_eq!(drafts, ["primary", "revision", "revision"]);
-    assert_eq!(report.steps[1].attempts.len(), 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rejected_answer_can_be_accepted_by_policy_and_is_named() {
-    let (a, b) = (Scripted::new(strict()), Scripted::new(strict()));
-    let accept = |plan: &mut crate::domain::plan::Plan| {
-        for step in &mut plan.steps {
-            if let Work::Model { policy, .. } = &mut step.work {
-                policy.on.rejected = OnRejected::Accept;
-            }
-        }
-    };
-    let report = finish(&host(&a, &b), &judged(1, 40).change(accept).done(), text("it")).await;
-    assert_eq!(report.outcome, "degraded");
-    assert_eq!(report.unverified, ["draft"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_revision_is_told_what_the_reviewer_said() {
-    let script = |exchange: &Exchange| {
-        let turns = &exchange.prompt.messages;
-        match (exchange.draw.step_name.as_str(), turns.len()) {
-            ("review", _) if turns[0].text.contains("better") => {
-                Act::Answer(10, json!({"pass": true}))
-            }
-            ("review", _) => Act::Answer(10, json!({"pass": false, "why": "dull"})),
-            (_, 1) => Act::Answer(10, json!({"text": "first"})),
-            _ => {
-                assert_eq!(turns[1].text, "{\"text\":\"first\"}");
-                assert!(turns[2].text.contains("dull"), "{}", turns[2].text);
-                Act::Answer(10, json!({"text": "better"}))
-            }
-        }
-    };
-    let (a, b) = (Scripted::new(script), Scripted::new(script));
-    let report = finish(&host(&a, &b), &judged(1, 40).done(), text("it")).await;
-    assert_eq!(report.output, Some(json!({"result": "better"})), "{:?}", report.failure);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_optional_validator_that_hangs_leaves_the_answer_unverified() {
-    let script = |exchange: &Exchange| match exchange.draw.step_name.as_str() {
-        "review" => Act::Hang,
-        _ => Act::Answer(100, json!({"text": "draft"})),
-    };
-    let (a, b) = (Scripted::new(script), Scripted::new(script));
-    let workflow = judged(1, 20).change(|plan| plan.steps[1].optional = true).done();
-    let report = finish(&host(&a, &b), &workflow, text("it")).await;
-    assert_eq!(
-        (report.outcome.as_str(), report.unverified.as_slice()),
-        ("degraded", ["draft".to_owned()].as_slice())
-    );
-    assert_eq!(report.output, Some(json!({"result": "draft"})));
-    assert!(report.elapsed_ms < 20_000);
-}
-
-fn fan_out(max_parallel: u32, min_ok: u16) -> Arc<Workflow> {
-    Build::new(Duration::from_secs(60))
-        .step("part", "Part: {{ item }}")
-        .each(max_parallel, min_ok)
-        .output("parts", "part.text")
-        .done()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_fan_out_of_a_thousand_is_done_in_order_and_within_its_width() {
-    let echo = |exchange: &Exchange| {
-        let said = exchange.prompt.messages[0].text.replace("Part: ", "");
-        Act::Answer(100 + u64::from(exchange.draw.item % 7) * 10, json!({ "text": said }))
-    };
-    let (a, b) = (Scripted::new(echo), Scripted::new(echo));
-    let list: Vec<String> = (0..1_000).map(|n| n.to_string()).collect();
-    let input = json!({ "text": "", "list": list });
-    let report = finish(&host(&a, &b), &fan_out(50, 100), input).await;
-    assert_eq!(report.output, Some(json!({ "parts": list })), "{:?}", report.failure);
-    assert_eq!((a.seen(), b.seen()), (1_000, 0));
-    assert!(a.most_open.load(Ordering::SeqCst) <= 50);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_fan_out_beyond_a_thousand_is_refused_with_what_to_do() {
-    let a = Scripted::new(|_| Act::Hang);
-    let list: Vec<String> = (0..1_001).map(|n| n.to_string()).collect();
-    let input = json!({ "text": "", "list": list });
-    let report = finish(&host(&a, &a), &fan_out(50, 100), input).await;
-    assert_eq!((class(&report), a.seen()), ("invalid_input", 0));
-    let message = &report.failure.as_ref().unwrap().message;
-    assert!(message.contains("1001 items, at most 1000"), "{message}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn failed_items_are_named_and_the_rest_goes_out() {
-    let script = |exchange: &Exchange| match exchange.draw.item {
-        3 => Act::Fail(10, FailureClass::BadRequest, None),
-        item => Act::Answer(10, json!({ "text": item.to_string() })),
-    };
-    let (a, b) = (Scripted::new(script), Scripted::new(script));
-    let list: Vec<String> = (0..5).map(|n| n.to_string()).collect();
-    let input = json!({ "text": "", "list": list });
-    let report = finish(&host(&a, &b), &fan_out(5, 80), input).await;
-    assert_eq!(
-        (report.outcome.as_str(), report.missing.as_slice()),
-        ("degraded", ["part[3]".to_owned()].as_slice())
-    );
-    assert_eq!(report.output, Some(json!({ "parts": ["0", "1", "2", "4"] })));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slot_is_waited_for_and_the_wait_is_told_apart_from_the_attempt() {
-    let a = Scripted::new(|_| Act::Answer(1_000, json!({"text": "x"})));
-    let b = Scripted::new(|_| Act::Hang);
-    let limits = Limits { concurrent: Some(2), ..Limits::default() };
-    let list: Vec<String> = (0..6).map(|n| n.to_string()).collect();
-    let input = json!({ "text": "", "list": list });
-    let host = host_with(&a, &b, limits, ServerLimits::default());
-    let report = finish(&host, &fan_out(6, 100), input).await;
-    assert_eq!(report.outcome, "delivered");
-    assert_eq!(a.most_open.load(Ordering::SeqCst), 2);
-    let queued: Vec<u64> = report.steps.iter().map(|s| s.attempts[0].queued_ms / 1_000).collect();
-    assert_eq!(queued, [0, 0, 1, 1, 2, 2]);
 }
 
 #[tokio::test(start_paused = true)]
