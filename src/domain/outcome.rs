@@ -115,8 +115,6 @@ pub enum Cause {
     Repair,
     /// After the validator sent the step back.
     Revision,
-    /// Continues an attempt that broke off.
-    Resume,
 }
 
 impl Cause {
@@ -131,7 +129,6 @@ impl Cause {
             Self::Stronger => "stronger",
             Self::Repair => "repair",
             Self::Revision => "revision",
-            Self::Resume => "resume",
         }
     }
 }

@@ -54,6 +54,8 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
             },
         };
     }
+    // Where thousands end at once, each is given its end before any is cleaned up after.
+    tokio::task::yield_now().await;
     this.attempts.abort_all();
     while this.attempts.join_next().await.is_some() {}
 }
@@ -62,19 +64,26 @@ impl Loop {
     /// Gives the run one event and carries out what follows. True once it has ended.
     fn feed(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> bool {
         let effects = self.shared.feed(event);
-        let mut ended = false;
+        // A run that has ended is cleaned up as a whole.
+        if effects.iter().any(|effect| matches!(effect, Effect::Finish)) {
+            return true;
+        }
         for effect in effects {
             match effect {
-                Effect::Launch(launch) => ended |= self.launch(*launch),
+                Effect::Launch(launch) => {
+                    if self.launch(*launch) {
+                        return true;
+                    }
+                }
                 Effect::Cancel(attempt) => {
                     if let Some(task) = self.abort.remove(&attempt) {
                         task.abort();
                     }
                 }
-                Effect::Finish => ended = true,
+                Effect::Finish => {}
             }
         }
-        ended
+        false
     }
 
     fn receive(&mut self, message: Message) -> bool {
