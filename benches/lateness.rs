@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 const RUNS: u64 = 2_000;
 const FLOW: &str = "
 description: Never answered.
-deadline: 5s
+deadline: 20s
 input: {text: string}
 steps:
   left: {max_tokens: 300, prompt: 'L {{ input.text }}', output: {text: string}}

@@ -54,8 +54,6 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
             },
         };
     }
-    // Where thousands end at once, each is given its end before any is cleaned up after.
-    tokio::task::yield_now().await;
     this.attempts.abort_all();
     while this.attempts.join_next().await.is_some() {}
 }
