@@ -451,7 +451,8 @@ fn unread(bench: &Bench, messages: &str) -> (Option<i32>, Vec<Value>) {
     let left = child.wait().unwrap();
     let mut logged = String::new();
     child.stderr.take().unwrap().read_to_string(&mut logged).unwrap();
-    assert!(logged.len() >= 48_000, "the pipe was not filled: {} bytes", logged.len());
+    // A pipe is 16 pages, and a line that does not fit the rest of one begins the next.
+    assert!(logged.len() >= 32_000, "the pipe was not filled: {} bytes", logged.len());
     (left.code(), text.lines().map(json).collect())
 }
 
