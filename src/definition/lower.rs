@@ -33,6 +33,7 @@ mod text;
 mod validator;
 mod version;
 
+pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
 use shape::{Shapes, Typed};

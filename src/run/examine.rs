@@ -26,7 +26,7 @@ struct Invalid {
 impl Run {
     /// Examines a complete reply: the event it amounts to.
     pub(super) fn examine(&mut self, step: StepIx, attempt: AttemptId, reply: Reply) -> Event {
-        let Reply { text, usage } = reply;
+        let Reply { text, usage, .. } = reply;
         let answer = match &self.workflow.steps[step.at()].work {
             WorkContent::Prompt(prompt) => &prompt.answer,
             WorkContent::Value(_) => &Answer::Text,

@@ -24,6 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
 use crate::provider::{Broken, Exchange, Reply};
+use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{StepContent, WorkContent, Workflow};
 
@@ -64,6 +65,8 @@ pub struct Run {
     decisions: Vec<Decision>,
     /// Names this run's draws.
     seed: u64,
+    /// Tells its input apart, where a simulator may know it; else 0.
+    input: u64,
     output: Option<Value>,
     simulated: bool,
     ticks: u64,
@@ -90,8 +93,10 @@ impl Run {
         deadline: Duration,
         seed: u64,
     ) -> Self {
+        let simulated = workflow.plan.providers.iter().any(|provider| provider.simulated);
         Self {
             machine: Machine::new(workflow.plan.clone(), deadline),
+            input: if simulated { digest(&input) } else { 0 },
             content: Content::new(&workflow, input),
             id,
             workflow,

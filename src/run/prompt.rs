@@ -85,6 +85,7 @@ impl Run {
             item: spec.item.0,
             attempt: spec.n.saturating_sub(1),
             path: spec.path.0,
+            input: self.input,
             workflow: self.workflow.name.clone(),
             step_name: step_name.to_owned(),
         }
