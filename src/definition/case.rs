@@ -192,7 +192,7 @@ impl Lowering<'_> {
             .map(|node| self.answers(node, workflow, &expect, &what))
             .unwrap_or_default();
         let input = input?;
-        self.count_items(raw.answers, &answers, workflow, &input, &what);
+        self.count_items(raw.answers, (&answers, &expect, &input), workflow, &what);
         Some(Case {
             name,
             line,

@@ -55,8 +55,10 @@ pub struct Draw {
     pub run: u64,
     /// The step's place.
     pub step: u16,
-    /// The item's place.
+    /// The item's number among those that are asked.
     pub item: u32,
+    /// The item's place in its list, for recorded answers.
+    pub place: u32,
     /// The attempt's number within the step or item, from 0.
     pub attempt: u32,
     /// The path's place.

@@ -45,6 +45,7 @@ impl Run {
         // Other steps have been prepared since this one was.
         self.set_feedback(spec.step);
         let mut prompt = self.content.render(spec.step, spec.item, of, content)?;
+        prompt.messages.splice(0..0, self.history(content));
         if let Some(turns) = self.unrendered_feedback(spec.step, content) {
             prompt.messages.extend(turns);
         }
@@ -78,11 +79,18 @@ impl Run {
         Ok((exchange, tokens))
     }
 
+    /// The conversations that go before a prompt.
+    pub(super) fn history(&self, content: &PromptContent) -> Vec<Message> {
+        let of = |step: &StepIx| self.content.exchange_of(*step, &self.workflow.steps[step.at()]);
+        content.history.iter().filter_map(of).flatten().collect()
+    }
+
     fn draw(&self, spec: &AttemptSpec, step_name: &str) -> Draw {
         Draw {
             run: self.seed,
             step: spec.step.0,
             item: spec.item.0,
+            place: self.content.place(spec.step, spec.item),
             attempt: spec.n.saturating_sub(1),
             path: spec.path.0,
             input: self.input,

@@ -59,7 +59,7 @@ pub struct Case {
 pub struct StepAnswers {
     /// The step.
     pub step: String,
-    /// By item, in input order, then by attempt, of which the last one repeats. A step without `each` has one item; an
+    /// By item, in the order of its list, then by attempt, of which the last one repeats. A step without `each` has one item; an
     /// item without attempts has nothing recorded.
     pub items: Vec<Vec<Said>>,
 }

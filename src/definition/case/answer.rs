@@ -223,7 +223,7 @@ impl Lowering<'_> {
 }
 
 /// Whether a case that expects this may do without a valid answer of the step.
-fn may_fail(step: &str, expect: &Expect) -> bool {
+pub(super) fn may_fail(step: &str, expect: &Expect) -> bool {
     let gone = |part: &String| {
         part == step || part.strip_prefix(step).is_some_and(|rest| rest.starts_with('['))
     };

@@ -45,7 +45,7 @@ impl Recordings {
     #[must_use]
     pub fn find(&self, draw: &Draw) -> Option<&Said> {
         let case = self.cases.get(&draw.workflow)?.get(&draw.input)?;
-        case.said(&draw.step_name, draw.item, draw.attempt)
+        case.said(&draw.step_name, draw.place, draw.attempt)
     }
 }
 

@@ -143,7 +143,7 @@ fn a_known_input_gets_what_is_recorded_by_attempt_and_any_other_is_answered_by_s
     }
     for change in [
         |draw: &mut Draw| draw.input += 1,
-        |draw| draw.item = 1,
+        |draw| draw.place = 1,
         |draw| draw.step_name = "other".to_owned(),
         |draw| draw.workflow = "other".to_owned(),
     ] {
