@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::place::{Place, Simulated, State, shown};
 use super::probe;
-use crate::definition::catalog::{Catalog, load};
+use crate::definition::catalog::{Catalog, cases_beside, load, load_cases};
 use crate::definition::config::Origin;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
@@ -16,6 +16,7 @@ use crate::driver::{Host, HostSettings, Lanes};
 use crate::provider::registry::{ConnectError, connect};
 use crate::provider::simulated::{Pace, Recordings, Simulator};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
+use crate::workflow::Workflow;
 
 /// A folder, loaded.
 #[derive(Clone, Debug)]
@@ -44,6 +45,16 @@ impl House {
         let (folder, environment) = prepared(folder, place, simulated, environment).await;
         let catalog = load(&folder, &environment, None);
         Self { folder, catalog: Arc::new(catalog) }
+    }
+
+    /// The same house with the cases beside a workflow file, in place of those of a workflow of its name.
+    #[must_use]
+    pub fn with_cases_of(self, file: &Path, workflow: &Workflow) -> Self {
+        let Some(path) = cases_beside(file) else { return self };
+        let cases = load_cases(&path, Some(workflow)).cases;
+        let mut catalog = Catalog::clone(&self.catalog);
+        catalog.cases.insert(workflow.name.clone(), Arc::new(cases));
+        Self { catalog: Arc::new(catalog), ..self }
     }
 
     /// Whether every answer is made up.

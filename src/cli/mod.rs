@@ -18,6 +18,7 @@ mod log;
 mod output;
 mod place;
 mod probe;
+mod record;
 mod run;
 mod runs;
 mod serve;

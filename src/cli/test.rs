@@ -84,17 +84,8 @@ struct Outcome {
     line: usize,
     passed: bool,
     elapsed_ms: u64,
-    differences: Vec<Told>,
+    differences: Vec<Difference>,
     report: RunReport,
-}
-
-/// A difference, for programs.
-#[derive(Debug, Serialize)]
-struct Told {
-    pointer: String,
-    expected: Option<serde_json::Value>,
-    got: Option<serde_json::Value>,
-    note: Option<String>,
 }
 
 impl Test {
@@ -141,6 +132,12 @@ impl Test {
     }
 }
 
+/// Why a case failed, in lines.
+#[must_use]
+pub fn told(differences: &[Difference], report: &RunReport, terminal: Terminal) -> Vec<String> {
+    difference::lines(differences, report, terminal)
+}
+
 /// Plays one case.
 fn played(target: &Target, case: &Case) -> Outcome {
     let providers = &target.configuration.providers;
@@ -154,10 +151,6 @@ fn played(target: &Target, case: &Case) -> Outcome {
             (RunReport::default(), vec![found])
         }
     };
-    let told = |found: Difference| {
-        let Difference { pointer, expected, got, note } = found;
-        Told { pointer, expected, got, note }
-    };
     Outcome {
         workflow: target.workflow.name.clone(),
         case: case.name.clone(),
@@ -165,7 +158,7 @@ fn played(target: &Target, case: &Case) -> Outcome {
         line: case.line,
         passed: differences.is_empty(),
         elapsed_ms: report.elapsed_ms,
-        differences: differences.into_iter().map(told).collect(),
+        differences,
         report,
     }
 }

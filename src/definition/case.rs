@@ -22,6 +22,7 @@ mod fit;
 mod input;
 mod item;
 mod text;
+pub mod write;
 
 /// Two cases of one name.
 pub const DUPLICATE_NAME: Code = Code("P0701");

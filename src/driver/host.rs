@@ -60,6 +60,8 @@ pub struct CallOptions {
     pub deadline: Option<Duration>,
     /// Neither joins a run in flight nor reuses validated steps.
     pub fresh: bool,
+    /// Keeps what models said after the end, for [`RunHandle::recorded`].
+    pub keep: bool,
 }
 
 /// A call that was not started.
@@ -140,7 +142,8 @@ impl Host {
         drop(state);
         let host = self.clone();
         let running = handle.clone();
-        self.tasks.spawn(async move { host.carry(key, running, lanes, reused).await });
+        let keep = options.keep;
+        self.tasks.spawn(async move { host.carry(key, running, lanes, (reused, keep)).await });
         Ok(handle)
     }
 
@@ -182,7 +185,7 @@ impl Host {
         key: CallKey,
         handle: RunHandle,
         lanes: Arc<Lanes>,
-        reused: Vec<(StepIx, Value)>,
+        (reused, keep): (Vec<(StepIx, Value)>, bool),
     ) {
         let mut task = JoinSet::new();
         task.spawn(drive(handle.shared().clone(), lanes, reused));
@@ -197,7 +200,9 @@ impl Host {
             state.spend(report.cost_usd);
             state.register.end(key, &handle.id, validated);
         }
-        handle.shared().forget();
+        if !keep {
+            handle.shared().forget();
+        }
         tracing::info!(
             run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,
             elapsed_ms = report.elapsed_ms, cost_usd = report.cost_usd, "run ended"

@@ -7,6 +7,7 @@ mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod prompt;
+mod record;
 mod report;
 mod shrink;
 

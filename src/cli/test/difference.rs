@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Told;
 use crate::cli::terminal::{Style, Terminal, clip, wrap};
 use crate::domain::time::show;
 use crate::trace::report::{AttemptReport, RunReport, StepReport};
+use crate::world::case::Difference;
 
 /// Most steps and items whose attempts are shown.
 const STEPS: usize = 4;
@@ -21,7 +21,7 @@ const BEFORE: usize = 20;
 
 /// The differences, then the steps behind them.
 #[must_use]
-pub fn lines(differences: &[Told], report: &RunReport, terminal: Terminal) -> Vec<String> {
+pub fn lines(differences: &[Difference], report: &RunReport, terminal: Terminal) -> Vec<String> {
     let width = terminal.width.saturating_sub(INDENT).max(40);
     let mut lines = Vec::new();
     for found in differences {
@@ -38,7 +38,7 @@ pub fn lines(differences: &[Told], report: &RunReport, terminal: Terminal) -> Ve
     lines
 }
 
-fn one(found: &Told, width: usize, terminal: Terminal) -> Vec<String> {
+fn one(found: &Difference, width: usize, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     if let (true, Some(check)) = (found.pointer.starts_with("/check/"), &found.note) {
         let got = found.got.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
@@ -61,7 +61,7 @@ fn one(found: &Told, width: usize, terminal: Terminal) -> Vec<String> {
 }
 
 /// Both sides, as JSON; of long texts the part around their first difference.
-fn texts(found: &Told, width: usize) -> (String, String) {
+fn texts(found: &Difference, width: usize) -> (String, String) {
     let shown = |value: &Option<Value>| {
         value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
     };
@@ -80,7 +80,7 @@ fn texts(found: &Told, width: usize) -> (String, String) {
 }
 
 /// Whether a step's course may tell why the case failed.
-fn is_behind(step: &StepReport, differences: &[Told], report: &RunReport) -> bool {
+fn is_behind(step: &StepReport, differences: &[Difference], report: &RunReport) -> bool {
     if step.attempts.is_empty() {
         return false;
     }

@@ -17,8 +17,11 @@ use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
 use crate::domain::finding::did_you_mean;
+use crate::driver::clock;
+use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
 use crate::workflow::case::Cases;
+use crate::world::case::{Difference, play};
 
 /// A workflow with its cases.
 #[derive(Debug)]
@@ -68,6 +71,16 @@ impl Stage {
         }
         Diagnostic::sort(&mut stage.diagnostics);
         stage
+    }
+
+    /// Plays the case of that name, which is of the only workflow here: what differs, and the run's report.
+    #[must_use]
+    pub fn play(&self, name: &str) -> Option<(Vec<Difference>, RunReport)> {
+        let target = self.targets.first()?;
+        let case = target.cases.named(name)?;
+        let providers = &target.configuration.providers;
+        let played = play(case, &target.workflow, providers, &clock::wall_time()).ok()?;
+        Some((played.differences, played.report))
     }
 
     /// A configuration with errors may leave models out: that is told first.

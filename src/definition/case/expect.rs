@@ -85,7 +85,9 @@ impl Lowering<'_> {
         let mut parts = Vec::new();
         for item in self.reader.items(node, what) {
             let Some(text) = self.reader.text(item, what) else { continue };
-            if self.part(&text.value, item, workflow, what).is_some() {
+            // What was left off a prompt that did not fit: `input.documents[3..5] in draft`.
+            let named = text.value.rsplit_once(" in ").map_or(text.value.as_str(), |(_, step)| step);
+            if self.part(named, item, workflow, what).is_some() {
                 parts.push(text.value);
             }
         }

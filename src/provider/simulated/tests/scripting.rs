@@ -51,13 +51,13 @@ fn the_same_draw_has_the_same_script_and_another_item_or_attempt_has_not() {
     let simulation = simulation("pooled", Recordings::default());
     let first = exchange(Some(triage()));
     assert_eq!(simulation.plan_exchange(&first), simulation.plan_exchange(&first));
-    for change in [
-        |draw: &mut Draw| draw.item = 1,
-        |draw: &mut Draw| draw.attempt = 1,
-        |draw: &mut Draw| draw.attempt = 256,
-        |draw: &mut Draw| draw.run = 2,
-        |draw: &mut Draw| draw.step = 1,
-    ] {
+    let changes: [fn(&mut Draw); 4] = [
+        |draw| draw.input += 1,
+        |draw| draw.place = 1,
+        |draw| draw.step_name = "other".to_owned(),
+        |draw| draw.workflow = "other".to_owned(),
+    ];
+    for change in changes {
         let mut other = exchange(Some(triage()));
         change(&mut other.draw);
         assert_ne!(
