@@ -136,7 +136,10 @@ fn what_cannot_be_tested_is_told_and_nothing_is_passed_over() {
     assert_eq!((left.code, left.out.as_str()), (2, ""));
     insta::assert_snapshot!("nothing_to_test", left.err);
     bench.write("workflows/triage.cases.yaml", &text("bad/names.cases.yaml"));
-    bench.write("workflows/broken.yaml", "description: Broken.\nsteps: {a: {prompt: '{{ input.x }}'}}\n");
+    bench.write(
+        "workflows/broken.yaml",
+        "description: Broken.\nsteps: {a: {prompt: '{{ input.x }}'}}\n",
+    );
     bench.write("workflows/broken.cases.yaml", "- {name: one}\n- {name: two}\n");
     bench.write("workflows/triag.cases.yaml", "- {name: one}\n");
     let left = bench.run(&["test"]);
@@ -184,7 +187,11 @@ fn a_run_that_is_recorded_passes_at_once_and_leaves_what_stands_there_as_it_is()
     bench.write("workflows/triage.cases.yaml", &edited);
     let left = run(&["--name", "charged twice"]);
     assert_eq!(left.code, 2);
-    assert!(left.err.contains("has a case named 'charged twice'; give another --name"), "{}", left.err);
+    assert!(
+        left.err.contains("has a case named 'charged twice'; give another --name"),
+        "{}",
+        left.err
+    );
     let left = run(&["--set", "tone=plain", "--deadline", "15s"]);
     assert_eq!(left.code, 0, "{}", left.err);
     let both = bench.read("workflows/triage.cases.yaml");
@@ -200,12 +207,25 @@ fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     bench.write("workflows/triage.cases.yaml", &text("failing.cases.yaml"));
     let run = |message: &str| {
         let input = format!(r#"{{"policies": [], "message": "{message}"}}"#);
-        let left = bench.run(&["run", "triage", "--input", &input, "--simulate", "calm", "--speed", "max"]);
+        let left = bench.run(&[
+            "run",
+            "triage",
+            "--input",
+            &input,
+            "--simulate",
+            "calm",
+            "--speed",
+            "max",
+        ]);
         assert_eq!(left.code, 0, "{}", left.err);
         serde_json::from_str::<Value>(&left.out).unwrap()["reply"].clone()
     };
     assert_eq!(run("Where is my invoice?"), "It is attached.");
-    assert_eq!(run("Where is my receipt?"), "Where is my receipt?", "made up from the prompt");
+    assert_eq!(
+        run("Where is my receipt?"),
+        "Reply to Where is my receipt?",
+        "made up from the prompt"
+    );
 }
 
 #[test]

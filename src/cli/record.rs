@@ -76,7 +76,8 @@ impl Record {
     /// What the file holds, and whether an entry can follow.
     fn look(&mut self) -> Result<(), String> {
         let label = shown(&self.file);
-        let source = read_file(&self.file, label.clone(), &label).map_err(|problem| problem.message)?;
+        let source =
+            read_file(&self.file, label.clone(), &label).map_err(|problem| problem.message)?;
         let mut found = Vec::new();
         let page = Page::parse(source.clone(), &mut found);
         let page = page.filter(|_| found.is_empty()).ok_or_else(|| {
@@ -86,7 +87,9 @@ impl Record {
             Kind::Map(entries) if entries.is_empty() => {}
             Kind::List(items) => {
                 let Some(first) = items.first() else {
-                    return Err(format!("{label}: an entry cannot be added to `[]`; remove the brackets"));
+                    return Err(format!(
+                        "{label}: an entry cannot be added to `[]`; remove the brackets"
+                    ));
                 };
                 let line = source.line_at(first.span.start);
                 let indent = line.len() - line.trim_start_matches(' ').len();
@@ -102,7 +105,9 @@ impl Record {
                         (name.map(|node| &node.kind), &self.name)
                         && scalar.text.trim() == wanted
                     {
-                        return Err(format!("{label} has a case named '{wanted}'; give another --name"));
+                        return Err(format!(
+                            "{label} has a case named '{wanted}'; give another --name"
+                        ));
                     }
                 }
             }
@@ -115,7 +120,12 @@ impl Record {
     }
 
     /// Adds the case of an ended run, and says whether it passes.
-    pub fn write(self, report: &RunReport, recorded: (Value, Vec<StepAnswers>), place: &Place) -> Exit {
+    pub fn write(
+        self,
+        report: &RunReport,
+        recorded: (Value, Vec<StepAnswers>),
+        place: &Place,
+    ) -> Exit {
         if !matches!(report.outcome.as_str(), "delivered" | "degraded") {
             output::note("not recorded: a case is made of a run that has a result");
             return Exit::Failed;
@@ -136,7 +146,9 @@ impl Record {
         answers: Vec<StepAnswers>,
     ) -> Result<(), String> {
         if !is_writable(&input) {
-            return Err("its input has a field named `$file`, which names files in cases".to_owned());
+            return Err(
+                "its input has a field named `$file`, which names files in cases".to_owned()
+            );
         }
         let case = Case {
             name: name.to_owned(),
@@ -197,7 +209,10 @@ impl Record {
         if same && found.is_empty() {
             return Ok(());
         }
-        Err(format!("no case can be added at the end of {}; what follows its list?", shown(&self.file)))
+        Err(format!(
+            "no case can be added at the end of {}; what follows its list?",
+            shown(&self.file)
+        ))
     }
 
     /// Plays the new case as 'punctual test' does.
@@ -210,14 +225,19 @@ impl Record {
             let first = read.diagnostics.iter().find(|found| found.is_error());
             output::note(format_args!("recorded as '{name}' in {file}"));
             let why = first.map(Diagnostic::to_string).unwrap_or_default();
-            return output::refuse(Exit::Failed, format_args!("it cannot be tested as it stands: {why}"));
+            return output::refuse(
+                Exit::Failed,
+                format_args!("it cannot be tested as it stands: {why}"),
+            );
         };
         if differences.is_empty() {
             output::note(format_args!("recorded as '{name}' in {file}; it passes 'punctual test'"));
             return Exit::Done;
         }
         output::note(format_args!("recorded as '{name}' in {file}"));
-        output::note("warning: it does not pass 'punctual test' yet; edit what it expects, or its answers:");
+        output::note(
+            "warning: it does not pass 'punctual test' yet; edit what it expects, or its answers:",
+        );
         for line in told(&differences, &report, output::side_screen()) {
             output::note(format_args!("  {line}"));
         }

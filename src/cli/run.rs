@@ -172,12 +172,7 @@ impl Run {
     }
 
     /// In virtual time.
-    fn play(
-        &self,
-        house: &House,
-        workflow: &Arc<Workflow>,
-        input: Value,
-    ) -> Result<Instant, Exit> {
+    fn play(&self, house: &House, workflow: &Arc<Workflow>, input: Value) -> Result<Instant, Exit> {
         let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
         let instant = self
             .simulated

@@ -60,6 +60,12 @@ pub fn caveats(report: &RunReport, terminal: Terminal) -> Vec<String> {
         odd("SIMULATED: no model was asked; at least one answer was made up by the simulator."
             .to_owned());
     }
+    if !report.unchecked.is_empty() {
+        odd(format!(
+            "UNCHECKED: made-up answers were not held to the `check` of: {}.",
+            report.unchecked.join(", ")
+        ));
+    }
     if !report.missing.is_empty() {
         odd(format!("DEGRADED: missing: {}. The rest is valid.", report.missing.join(", ")));
     }

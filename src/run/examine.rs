@@ -34,15 +34,15 @@ impl Run {
             WorkContent::Value(_) => &Answer::Text,
         };
         let item = self.machine.attempt(attempt).map_or(ItemIx(0), |a| a.spec.item);
+        let mut doubtful = false;
         let checked = value_of(answer, &text).and_then(|value| {
+            let problems = self.content.unmet(step, item, of, &value);
             // What the simulator makes up by shape cannot be expected to be right.
-            if invented {
-                if !of.check.is_empty() {
-                    self.unchecked.insert(step);
-                }
+            if invented && !of.check.is_empty() {
+                self.unchecked.insert(step);
+                doubtful = !problems.is_empty();
                 return Ok(value);
             }
-            let problems = self.content.unmet(step, item, of, &value);
             if problems.is_empty() {
                 return Ok(value);
             }
@@ -53,7 +53,7 @@ impl Run {
             Ok(value) => {
                 let judges = self.workflow.plan.step(step).validates.is_some();
                 let pass = judges.then(|| value.get("pass") == Some(&Value::Bool(true)));
-                let answered = Answered { text, value: Some(value), problems: Vec::new() };
+                let answered = Answered { text, value: Some(value), problems: Vec::new(), doubtful };
                 self.answers.insert(attempt, answered);
                 Event::Ended { attempt, usage, verdict: Verdict::Valid { pass } }
             }
@@ -62,7 +62,7 @@ impl Run {
                 let repair_tokens = estimate_tokens(&text) + told + REPAIR_FRAME;
                 let message = problems.join("; ");
                 let failure = Failure::of_attempt(class, "validation", message);
-                self.answers.insert(attempt, Answered { text, value: None, problems });
+                self.answers.insert(attempt, Answered { text, value: None, problems, doubtful });
                 Event::Ended {
                     attempt,
                     usage,

@@ -86,6 +86,8 @@ struct Answered {
     value: Option<Value>,
     /// What was wrong with it.
     problems: Vec<String>,
+    /// Whether it was made up by shape and its step's `check` would have refused it.
+    doubtful: bool,
 }
 
 impl Run {

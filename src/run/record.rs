@@ -20,7 +20,8 @@ impl Run {
     }
 
     /// What the models of each step have said: of every item the complete answers, invalid ones included where they
-    /// were repaired; where there is none, how its last attempt fared. Empty once the run has been forgotten.
+    /// were repaired; where there is none, how its last attempt fared. Left out is what the simulator made up against the step's
+    /// `check`. Empty once the run has been forgotten.
     #[must_use]
     pub fn recorded(&self) -> Vec<StepAnswers> {
         let mut of_item: BTreeMap<(StepIx, ItemIx), Vec<AttemptView<'_>>> = BTreeMap::new();
@@ -38,10 +39,8 @@ impl Run {
                 items[place] = self.said(ix, attempts);
             }
             if items.iter().any(|item| !item.is_empty()) {
-                recorded.push(StepAnswers {
-                    step: self.workflow.steps[ix.at()].name.clone(),
-                    items,
-                });
+                recorded
+                    .push(StepAnswers { step: self.workflow.steps[ix.at()].name.clone(), items });
             }
         }
         recorded
@@ -52,6 +51,13 @@ impl Run {
             WorkContent::Prompt(prompt) => matches!(prompt.answer, Answer::Text),
             WorkContent::Value(_) => false,
         };
+        // A case is held to its step's `check`: what would not pass is left for the simulator to make up again.
+        let doubtful = |attempt: &AttemptView<'_>| {
+            self.answers.get(&attempt.spec.attempt).is_some_and(|answered| answered.doubtful)
+        };
+        if attempts.iter().any(doubtful) {
+            return Vec::new();
+        }
         let complete = attempts.iter().filter_map(|attempt| {
             let answered = self.answers.get(&attempt.spec.attempt)?;
             let accepted = attempt.ended.is_some_and(|(_, end)| end == AttemptEnd::Accepted);

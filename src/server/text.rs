@@ -53,6 +53,12 @@ pub(super) fn notes(report: &RunReport) -> Option<String> {
                 .to_owned(),
         );
     }
+    if !report.unchecked.is_empty() {
+        lines.push(format!(
+            "UNCHECKED: made-up answers were not held to the `check` of: {}.",
+            report.unchecked.join(", ")
+        ));
+    }
     if !report.missing.is_empty() {
         lines.push(format!(
             "DEGRADED: missing from this result: {}. The rest is valid.",

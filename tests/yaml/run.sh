@@ -18,6 +18,6 @@ if ! cat "$here/requirements.txt" "$here/package.json" | cmp -s - "$tools/done";
   cat "$here/requirements.txt" "$here/package.json" >"$tools/done"
 fi
 if [ $# -eq 0 ]; then
-  set -- workflows/*.yaml tests/real_model/workflows/*.yaml
+  set -- workflows/*.yaml tests/real_model/workflows/*.yaml tests/yaml/written.yaml
 fi
 exec "$tools/venv/bin/python" -B "$here/compare.py" "$tools/node_modules" "$@"

@@ -86,7 +86,8 @@ impl Lowering<'_> {
         for item in self.reader.items(node, what) {
             let Some(text) = self.reader.text(item, what) else { continue };
             // What was left off a prompt that did not fit: `input.documents[3..5] in draft`.
-            let named = text.value.rsplit_once(" in ").map_or(text.value.as_str(), |(_, step)| step);
+            let named =
+                text.value.rsplit_once(" in ").map_or(text.value.as_str(), |(_, step)| step);
             if self.part(named, item, workflow, what).is_some() {
                 parts.push(text.value);
             }
@@ -132,7 +133,7 @@ impl Lowering<'_> {
     fn failure(&mut self, node: &Node, workflow: &Workflow, what: &str) -> ExpectedFailure {
         let mut failure = ExpectedFailure::default();
         for (key, value) in self.reader.map(node, &keys::EXPECT_FAILURE) {
-            let what = format!("{what}.{}", key.name);
+            let what = format!("{}.{}`", what.trim_end_matches('`'), key.name);
             let Some(text) = self.reader.text(value, &what) else { continue };
             match key.name.as_str() {
                 "class" => {
@@ -165,7 +166,7 @@ impl Lowering<'_> {
             let Some((step, item)) = self.part(&key.name, &named, workflow, what) else { continue };
             let mut expected = ExpectedStep { step, item, ..ExpectedStep::default() };
             for (field, value) in self.reader.map(value, &keys::EXPECT_STEP) {
-                let what = format!("{what}.{}.{}", key.name, field.name);
+                let what = format!("{}.{}.{}`", what.trim_end_matches('`'), key.name, field.name);
                 if field.name == "status" {
                     let words = STATUSES.map(|word| (word, word));
                     let word = self.reader.word(value, &what, &words);

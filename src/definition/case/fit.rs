@@ -95,7 +95,7 @@ impl Fitting<'_> {
 
     fn other(self, reader: &mut Reader<'_>, node: &Node) {
         let is = match to_json(node) {
-            Value::Null => "nothing",
+            Value::Null => "null",
             Value::Bool(_) => "true or false",
             Value::Number(_) => "a number",
             Value::String(_) => "text",

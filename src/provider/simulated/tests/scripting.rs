@@ -51,13 +51,13 @@ fn the_same_draw_has_the_same_script_and_another_item_or_attempt_has_not() {
     let simulation = simulation("pooled", Recordings::default());
     let first = exchange(Some(triage()));
     assert_eq!(simulation.plan_exchange(&first), simulation.plan_exchange(&first));
-    let changes: [fn(&mut Draw); 4] = [
-        |draw| draw.input += 1,
-        |draw| draw.place = 1,
-        |draw| draw.step_name = "other".to_owned(),
-        |draw| draw.workflow = "other".to_owned(),
-    ];
-    for change in changes {
+    for change in [
+        |draw: &mut Draw| draw.item = 1,
+        |draw: &mut Draw| draw.attempt = 1,
+        |draw: &mut Draw| draw.attempt = 256,
+        |draw: &mut Draw| draw.run = 2,
+        |draw: &mut Draw| draw.step = 1,
+    ] {
         let mut other = exchange(Some(triage()));
         change(&mut other.draw);
         assert_ne!(
@@ -143,9 +143,9 @@ fn a_known_input_gets_what_is_recorded_by_attempt_and_any_other_is_answered_by_s
     }
     for change in [
         |draw: &mut Draw| draw.input += 1,
-        |draw| draw.place = 1,
-        |draw| draw.step_name = "other".to_owned(),
-        |draw| draw.workflow = "other".to_owned(),
+        |draw: &mut Draw| draw.place = 1,
+        |draw: &mut Draw| draw.step_name = "other".to_owned(),
+        |draw: &mut Draw| draw.workflow = "other".to_owned(),
     ] {
         let mut other = exchange.clone();
         change(&mut other.draw);
