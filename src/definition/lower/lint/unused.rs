@@ -98,9 +98,9 @@ fn first_any(node: &Node) -> Option<&Node> {
         }
         Kind::List(items) => items.iter().find_map(first_any),
         Kind::Map(entries) => {
-            let shapes =
+            let mut shapes =
                 entries.iter().filter(|(key, _)| !key.name.starts_with('$') || key.name == "$type");
-            shapes.filter_map(|(_, value)| first_any(value)).next()
+            shapes.find_map(|(_, value)| first_any(value))
         }
     }
 }
