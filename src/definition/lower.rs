@@ -19,6 +19,7 @@ use crate::workflow::Workflow;
 mod answer;
 mod draft;
 mod graph;
+mod include;
 mod lint;
 mod models;
 mod names;
