@@ -119,6 +119,12 @@ impl Machine {
         moved
     }
 
+    /// Whether the step waits for nothing more.
+    pub(super) fn can_start(&self, step: StepIx) -> bool {
+        let waiting = self.steps[step.at()].phase == Phase::Waiting;
+        waiting && matches!(self.readiness(step), Readiness::Ready)
+    }
+
     fn readiness(&self, step: StepIx) -> Readiness {
         let mut ready = Readiness::Ready;
         for need in &self.plan.step(step).needs {

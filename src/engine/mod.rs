@@ -13,6 +13,8 @@
 //! | `Ended`, `Failed` | in flight: accepted, repaired, followed by another, or the item fails | ignored: it was closed and settled |
 //! | `Withdrawn` | the run is cancelled | ignored after the end |
 //! | `Woke` | deadlines, cutoffs and postponed launches that are due | nothing is due: no action |
+//!
+//! Once the run's time is up nothing counts any more but the `Prepared` of steps that take none: `conclude.rs`.
 
 mod advance;
 mod answer;
@@ -212,6 +214,8 @@ pub struct Machine {
     ledger: Ledger,
     open_at: Vec<Timestamp>,
     started: bool,
+    /// When it was first seen that the run's time is up.
+    concluding: Option<Timestamp>,
     outcome: Option<Outcome>,
     out: Vec<Action>,
     decisions: Vec<Decision>,
@@ -234,6 +238,7 @@ impl Machine {
             ledger: Ledger::new(plan.budget),
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
             started: false,
+            concluding: None,
             outcome: None,
             out: Vec::new(),
             decisions: Vec::new(),
@@ -247,7 +252,7 @@ impl Machine {
             return Vec::new();
         }
         if now >= self.end_at {
-            self.conclude_at_deadline(now);
+            self.handle_last(event, now);
             return std::mem::take(&mut self.out);
         }
         self.note_signals(signals, now);
@@ -273,7 +278,7 @@ impl Machine {
         if self.outcome.is_some() {
             return None;
         }
-        if !self.started {
+        if !self.started || self.concluding.is_some() {
             return Some(self.end_at);
         }
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());

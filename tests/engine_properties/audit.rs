@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use punctual::domain::failure::FailureClass;
 use punctual::domain::id::{AttemptId, ItemIx, StepIx};
 use punctual::domain::message::Usage;
 use punctual::domain::money::Usd;
 use punctual::domain::outcome::{Outcome, Status};
-use punctual::domain::plan::{NeedKind, OnRejected, Plan, StepPlan, Work};
+use punctual::domain::plan::{Need, NeedKind, OnRejected, Plan, StepPlan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{Action, AttemptSpec, Event, Machine, Prepared, Signals, Verdict};
 
@@ -23,6 +24,8 @@ pub struct Audit {
     pass: HashMap<StepIx, bool>,
     /// Judged value steps that are done.
     done: HashSet<StepIx>,
+    /// Steps that were asked for and have not been prepared yet.
+    preparing: HashSet<StepIx>,
     places: HashMap<AttemptId, Place>,
     in_flight: HashSet<AttemptId>,
     launched: HashMap<Place, u32>,
@@ -39,6 +42,7 @@ impl Audit {
             closed: HashMap::new(),
             pass: HashMap::new(),
             done: HashSet::new(),
+            preparing: HashSet::new(),
             places: HashMap::new(),
             in_flight: HashSet::new(),
             launched: HashMap::new(),
@@ -64,6 +68,10 @@ impl Audit {
                 self.in_flight.remove(attempt);
             }
             Event::Prepared { step, round, result } if *round == self.round[step.at()] => {
+                // A drawn failure may be of any class, and stands for itself.
+                if !matches!(result, Prepared::Impossible(_)) {
+                    self.preparing.remove(step);
+                }
                 match result {
                     Prepared::Done => {
                         self.done.insert(*step);
@@ -101,6 +109,7 @@ impl Audit {
         let plan = self.plan.step(step);
         assert!(!self.closed.contains_key(&step), "{step:?} is prepared after its end");
         self.round[step.at()] = round;
+        self.preparing.insert(step);
         if round > 0
             && let Some(judge) = plan.judged_by
         {
@@ -117,6 +126,29 @@ impl Audit {
             };
             assert!(met, "{step:?} starts while {:?} is {status:?}", need.step);
         }
+    }
+
+    /// Whether a step without a model has been asked for and is not there yet.
+    pub fn computing(&self) -> bool {
+        let open = self.preparing.iter().filter(|step| !self.closed.contains_key(*step));
+        open.into_iter().any(|step| self.plan.step(*step).work == Work::Value)
+    }
+
+    /// Time alone never keeps a step without a model from being computed.
+    fn not_for_want_of_time(&self, step: StepIx) {
+        let plan = self.plan.step(step);
+        if plan.work != Work::Value || self.preparing.contains(&step) || self.done.contains(&step) {
+            return;
+        }
+        let there = |need: &Need| {
+            let status = self.closed.get(&need.step).copied();
+            match need.kind {
+                NeedKind::Output => status.is_some_and(Status::accepted),
+                NeedKind::Guarded | NeedKind::Order => status.is_some(),
+                NeedKind::Judges => self.has_answer(need.step),
+            }
+        };
+        assert!(!plan.needs.iter().all(there), "{step:?} could have been computed");
     }
 
     fn has_answer(&self, step: StepIx) -> bool {
@@ -169,6 +201,10 @@ impl Audit {
             Some(Outcome::Failed(failure)) => {
                 assert!(!failure.message.is_empty());
                 assert!(failure.step.is_some());
+                if let Some(step) = failure.step.filter(|_| failure.class == FailureClass::Deadline)
+                {
+                    self.not_for_want_of_time(step);
+                }
             }
             Some(Outcome::Cancelled) => {}
             None => panic!("no outcome"),

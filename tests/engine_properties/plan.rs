@@ -112,7 +112,7 @@ fn step() -> impl Strategy<Value = StepDraw> {
     let needs = prop::collection::vec(prop::option::weighted(0.3, kind), STEPS_MAX);
     let each =
         (1_u32..=8, share()).prop_map(|(max_parallel, min_ok)| EachPlan { max_parallel, min_ok });
-    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.2), prop::bool::weighted(0.3));
+    let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.2), prop::bool::weighted(0.3));
     (
         (flags, 0..MODELS, 1_u32..2_000, policy(), needs),
         (
@@ -253,7 +253,7 @@ fn lower(draws: Vec<StepDraw>) -> Vec<StepPlan> {
         steps.push(StepPlan {
             name: format!("s{at}"),
             role: if judged.is_some() { Role::Validator } else { Role::Executor },
-            each: draw.each.filter(|_| judged.is_none() && !draw.value),
+            each: draw.each.filter(|_| judged.is_none()),
             work,
             needs,
             conditional: draw.conditional,

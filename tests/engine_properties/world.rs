@@ -114,7 +114,10 @@ impl World {
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {
         let of = plan.step(step);
-        let delay = if self.draw.percent(80) { Duration::ZERO } else { self.draw.millis(3_000) };
+        // What takes no time mostly takes none.
+        let at_once = if of.work == Work::Value { 95 } else { 80 };
+        let delay =
+            if self.draw.percent(at_once) { Duration::ZERO } else { self.draw.millis(3_000) };
         if self.draw.percent(self.trouble / 10) {
             return; // It is never prepared.
         }

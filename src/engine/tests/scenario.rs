@@ -95,6 +95,11 @@ impl Scenario {
         self
     }
 
+    /// The end of a run of 60 s has come.
+    pub(super) fn time_up(self) -> Self {
+        self.at(59_499).at_exactly(59_500).event(Event::Woke)
+    }
+
     pub(super) fn event(mut self, event: Event) -> Self {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
