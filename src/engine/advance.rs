@@ -46,6 +46,7 @@ impl Machine {
                 | self.cut_late(now)
                 | self.start_ready(now)
                 | self.launch_pending(now)
+                | self.hedge_early(now)
                 | self.launch_due(now);
             if !moved {
                 break;

@@ -20,6 +20,7 @@ mod advance;
 mod answer;
 mod conclude;
 pub mod decision;
+mod hedge;
 mod launch;
 mod reaction;
 mod state;
@@ -37,6 +38,7 @@ use crate::domain::time::Timestamp;
 use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
+use crate::policy::permit::Traffic;
 
 use decision::Decision;
 use state::{AttemptState, StepState};
@@ -191,6 +193,9 @@ pub struct AttemptSpec {
     pub max_tokens: u32,
     /// The attempt it follows, and what the model is told of it.
     pub after: Option<(AttemptId, Told)>,
+    /// The path of the attempt it is launched beside before that one's cutoff: it counts as an extra attempt of that
+    /// path's quota.
+    pub extra_of: Option<PathIx>,
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
@@ -199,6 +204,9 @@ pub struct Signals {
     /// Per path of the plan: how long it is known to be closed for everyone. Shorter than the plan's paths:
     /// the rest is open.
     pub closed_for: Vec<Duration>,
+    /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
+    /// has been sent nothing.
+    pub traffic: Vec<Traffic>,
 }
 
 /// One run.
@@ -213,6 +221,7 @@ pub struct Machine {
     in_flight: Vec<AttemptId>,
     ledger: Ledger,
     open_at: Vec<Timestamp>,
+    traffic: Vec<Traffic>,
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
@@ -237,6 +246,7 @@ impl Machine {
             in_flight: Vec::new(),
             ledger: Ledger::new(plan.budget),
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
+            traffic: Vec::new(),
             started: false,
             concluding: None,
             outcome: None,
@@ -284,7 +294,8 @@ impl Machine {
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());
         let steps = self.steps.iter().enumerate();
         let wakes = steps.filter_map(|(ix, step)| self.step_wakeup(ix, step));
-        cuts.map(|(at, _)| at).chain(wakes).chain([self.end_at]).min()
+        let hedges = self.in_flight.iter().filter_map(|id| self.early_wakeup(*id));
+        cuts.map(|(at, _)| at).chain(hedges).chain(wakes).chain([self.end_at]).min()
     }
 
     /// How the run ended.
@@ -339,6 +350,7 @@ impl Machine {
     }
 
     fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
+        self.traffic.clone_from(&signals.traffic);
         for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
             if !closed.is_zero() {
                 *open = (*open).max(now + *closed);

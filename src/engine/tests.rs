@@ -6,6 +6,7 @@ mod cut;
 mod deadline;
 mod draft;
 mod fan_out;
+mod hedge;
 mod lifecycle;
 mod optional;
 mod race;

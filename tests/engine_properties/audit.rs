@@ -8,7 +8,7 @@ use punctual::domain::id::{AttemptId, ItemIx, StepIx};
 use punctual::domain::message::Usage;
 use punctual::domain::money::Usd;
 use punctual::domain::outcome::{Outcome, Status};
-use punctual::domain::plan::{Need, NeedKind, OnRejected, Plan, StepPlan, Work};
+use punctual::domain::plan::{After, Hedge, Need, NeedKind, OnRejected, Plan, StepPlan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{Action, AttemptSpec, Event, Machine, Prepared, Signals, Verdict};
 
@@ -167,6 +167,12 @@ impl Audit {
         let launched = self.launched.entry(place).or_default();
         *launched += 1;
         assert!(*launched <= policy.attempts, "{spec:?} is one too many");
+        if spec.extra_of.is_some() {
+            let after = matches!(policy.hedge, Hedge::After { after: After::Fixed(_), .. });
+            assert!(after, "{spec:?} is before a cutoff without a policy that says so");
+            let beside = self.in_flight.iter().any(|a| self.places[a] == place);
+            assert!(beside, "{spec:?} is beside nothing");
+        }
         self.places.insert(spec.attempt, place);
         self.in_flight.insert(spec.attempt);
         let racing = self.in_flight.iter().filter(|a| self.places[a] == place).count();
@@ -267,6 +273,6 @@ impl Audit {
         let closings = told.iter().filter(|(_, signals, _)| !signals.closed_for.is_empty()).count();
         let failures = told.iter().filter(|(event, ..)| matches!(event, Event::Failed { .. }));
         let attempts = machine.attempts().count();
-        10 + self.plan.steps.len() + 2 * attempts + items * (1 + closings + failures.count())
+        10 + self.plan.steps.len() + 3 * attempts + items * (1 + closings + failures.count())
     }
 }

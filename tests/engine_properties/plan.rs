@@ -7,9 +7,9 @@ use punctual::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
 use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use punctual::domain::money::{Price, Usd};
 use punctual::domain::plan::{
-    Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused, OnRejected,
-    OnSlow, OnTooLong, OnTrouble, PathPlan, Plan, Policy, ProviderPlan, Reactions, Role, StepPlan,
-    Work,
+    After, Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused,
+    OnRejected, OnSlow, OnTooLong, OnTrouble, PathPlan, Plan, Policy, ProviderPlan, Reactions,
+    Role, StepPlan, Work,
 };
 use punctual::domain::time::Share;
 
@@ -90,7 +90,12 @@ fn reactions() -> impl Strategy<Value = Reactions> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    let hedge = prop_oneof![3 => Just(Hedge::Auto), 1 => Just(Hedge::Off)];
+    let after = prop_oneof![
+        3 => (1_u64..8_000).prop_map(|millis| After::Fixed(Duration::from_millis(millis))),
+        1 => (50_u8..=99).prop_map(After::Percentile),
+    ];
+    let early = (after, share()).prop_map(|(after, max_extra)| Hedge::After { after, max_extra });
+    let hedge = prop_oneof![3 => Just(Hedge::Auto), 1 => Just(Hedge::Off), 3 => early];
     (cutoff(), hedge, 1_u32..=8, 0_u32..=3, 0_u64..200, reactions()).prop_map(
         |(cutoff, hedge, attempts, max_swaps, delay, on)| Policy {
             cutoff,

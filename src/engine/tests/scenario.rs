@@ -264,6 +264,11 @@ impl Scenario {
         self
     }
 
+    /// Every decision so far in words.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     pub(super) fn log(&self) -> &[String] {
         &self.log
     }
