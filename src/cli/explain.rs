@@ -17,8 +17,7 @@ use super::terminal::{Style, Terminal, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
-    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
-    Work,
+    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions, Work,
 };
 use crate::domain::time::show;
 use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares, decide};
