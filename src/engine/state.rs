@@ -55,6 +55,8 @@ pub(super) struct StepState {
     pub(super) unverified: bool,
     /// Whether it was said that nothing is measured for its hedges yet.
     pub(super) unmeasured: bool,
+    /// Whether its prompts show the head of some lists only.
+    pub(super) shrunk: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -141,6 +143,8 @@ pub struct StepView<'a> {
     pub ended: Option<Timestamp>,
     /// Whether it was accepted though no validator vouches for it: not to be reused by a later run.
     pub unverified: bool,
+    /// Whether its prompts show the head of some lists only.
+    pub shrunk: bool,
     items: &'a [ItemState],
 }
 
@@ -229,6 +233,7 @@ impl StepState {
             pass: None,
             unverified: false,
             unmeasured: false,
+            shrunk: false,
         }
     }
 
@@ -247,6 +252,7 @@ impl StepState {
             started: self.started,
             ended: self.ended,
             unverified: self.unverified,
+            shrunk: self.shrunk,
             items: &self.items,
         }
     }
