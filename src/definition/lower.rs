@@ -18,6 +18,7 @@ use crate::workflow::Workflow;
 
 mod answer;
 mod draft;
+mod fan_out;
 mod graph;
 mod lint;
 mod models;

@@ -95,9 +95,11 @@ impl<'a> Reader<'a> {
         Self { page, found, spare }
     }
 
-    /// Whether nothing more is reported.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    /// Whether nothing more is reported, for who has something to report: that there is more is said once.
+    pub fn is_full(&mut self) -> bool {
+        if self.found.len() == yaml::PROBLEM_LIMIT {
+            self.found.push(yaml::too_many_problems(&self.page.source));
+        }
         self.found.len() >= yaml::PROBLEM_LIMIT
     }
 

@@ -33,8 +33,12 @@ pub const SYNTAX: Code = Code("P0101");
 pub const DUPLICATE_KEY: Code = Code("P0102");
 /// YAML that this format does without: tags, merges, several documents, keys that are no text.
 pub const REFUSED_YAML: Code = Code("P0103");
-/// A file beyond the limits of nesting or size.
-pub const TOO_LARGE: Code = Code("P0602");
+/// A file that nests deeper than [`NESTING_LIMIT`].
+pub const TOO_DEEP: Code = Code("P0610");
+/// A file of more than [`NODE_LIMIT`] values.
+pub const TOO_MANY_VALUES: Code = Code("P0611");
+/// A file of more than [`PROBLEM_LIMIT`] problems.
+pub const TOO_MANY_PROBLEMS: Code = Code("P0614");
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +177,15 @@ pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
     }
     let Builder { root, diagnostics, failed, .. } = builder;
     (if failed { None } else { root }, diagnostics)
+}
+
+/// What stands in for the problems beyond [`PROBLEM_LIMIT`].
+#[must_use]
+pub fn too_many_problems(source: &Source) -> Diagnostic {
+    let message = format!("the file has more than {PROBLEM_LIMIT} problems; these are the first");
+    let mut found = Diagnostic::of_file(TOO_MANY_PROBLEMS, source.label.clone(), message);
+    found.help("so many have one cause, as a rule: mend the first, and check again");
+    found
 }
 
 fn syntax_help(source: &Source, at: usize) -> Option<String> {

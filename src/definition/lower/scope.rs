@@ -114,6 +114,9 @@ impl Lowering<'_> {
                     .map_or(Shape::Any, |each| self.check_each(each, &outer, &owner, &raw.text));
                 inner.bind(draft.item(), item, Presence::Always);
                 inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
+            } else if self.says_each(draft) {
+                inner.bind(draft.item(), Shape::Any, Presence::Always);
+                inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
             }
             if let Some(judge) = draft.judged_by {
                 let why = "there is no `feedback` before the first verdict".to_owned();
@@ -181,7 +184,10 @@ impl Lowering<'_> {
         source: &str,
     ) -> Shape {
         match self.check_expression(each, scope, owner) {
-            (Shape::List(item, _), _) => *item,
+            (Shape::List(item, length), _) => {
+                self.check_fan_out(length, each, owner);
+                *item
+            }
             (Shape::Any, _) | (_, false) => Shape::Any,
             (shape, true) => {
                 let message =
@@ -193,7 +199,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn type_problem(
+    pub(super) fn type_problem(
         &mut self,
         code: Code,
         text: &Text<Expression>,

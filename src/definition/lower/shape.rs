@@ -8,7 +8,7 @@ use crate::definition::keys;
 use crate::definition::lower::Lowering;
 use crate::definition::page::{NOT_YET, Spanned, WRONG_VALUE, is_null, to_json};
 use crate::definition::raw::RawWorkflow;
-use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
+use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::shape::{Field, Object, Range, Shape, TextRange};
 use crate::schema::{Schema, SchemaError, inline};
@@ -31,6 +31,9 @@ pub const BAD_DEFAULT: Code = Code("P0308");
 pub const UNION: Code = Code("P0309");
 /// A key or name that shapes cannot hold.
 pub const BAD_KEY: Code = Code("P0310");
+
+/// A shape of more than [`PART_LIMIT`] parts.
+pub const TOO_MANY_PARTS: Code = Code("P0612");
 
 /// Most parts of one shape, names resolved: a few names can double one another to any size.
 pub const PART_LIMIT: usize = 5000;
@@ -203,7 +206,7 @@ impl Lowering<'_> {
             parts += typed.parts;
             if parts > PART_LIMIT {
                 let message = format!("{owner}: the shape has more than {PART_LIMIT} parts");
-                self.reader.error(TOO_LARGE, &key.span, message).help("use fewer fields");
+                self.reader.error(TOO_MANY_PARTS, &key.span, message).help("use fewer fields");
                 return Typed::unknown();
             }
             if let Some(default) = &typed.default {

@@ -9,9 +9,13 @@ use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::source::Source;
 use crate::definition::yaml::{
     DUPLICATE_KEY, Key, Kind, NESTING_LIMIT, NODE_LIMIT, Node, PROBLEM_LIMIT, REFUSED_YAML, Scalar,
-    Style, TOO_LARGE,
+    Style, TOO_DEEP, TOO_MANY_VALUES, too_many_problems,
 };
 use crate::domain::finding::Code;
+
+/// What to do about too many values.
+const ALIASES: &str =
+    "an alias counts as all that it stands for: write shared settings once, under `defaults`";
 
 /// Whether a mapping's next value is a key.
 enum Pending {
@@ -69,6 +73,7 @@ impl<'a> Builder<'a> {
     /// Takes one event in. `false` ends the reading.
     pub fn take(&mut self, event: Event<'_>, span: Span) -> bool {
         if self.diagnostics.len() >= PROBLEM_LIMIT {
+            self.diagnostics.push(too_many_problems(self.source));
             self.failed = true;
             return false;
         }
@@ -118,7 +123,7 @@ impl<'a> Builder<'a> {
                 Frame::List { node, .. } | Frame::Map { node, .. } => node.span.clone(),
             };
             let message = format!("nested deeper than {NESTING_LIMIT} levels");
-            self.report(TOO_LARGE, span, message).help("name inner shapes under `shapes`");
+            self.report(TOO_DEEP, span, message).help("name inner shapes under `shapes`");
             self.failed = true;
             return false;
         }
@@ -154,7 +159,7 @@ impl<'a> Builder<'a> {
         };
         if self.frames.len() + depth(&node) > NESTING_LIMIT {
             let message = format!("nested deeper than {NESTING_LIMIT} levels, aliases included");
-            self.report(TOO_LARGE, range, message);
+            self.report(TOO_DEEP, range, message).help("write the value out where it is needed");
             self.failed = true;
             return false;
         }
@@ -166,7 +171,7 @@ impl<'a> Builder<'a> {
         self.nodes += size;
         if self.nodes > NODE_LIMIT {
             let message = format!("more than {NODE_LIMIT} values, aliases included");
-            self.report(TOO_LARGE, node.span.clone(), message);
+            self.report(TOO_MANY_VALUES, node.span.clone(), message).help(ALIASES);
             self.failed = true;
             return false;
         }
@@ -176,7 +181,7 @@ impl<'a> Builder<'a> {
             self.anchored += size;
             if self.anchored > NODE_LIMIT {
                 let message = format!("more than {NODE_LIMIT} values under anchors");
-                self.report(TOO_LARGE, node.span.clone(), message);
+                self.report(TOO_MANY_VALUES, node.span.clone(), message).help(ALIASES);
                 self.failed = true;
                 return false;
             }
