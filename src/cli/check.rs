@@ -223,7 +223,8 @@ impl Findings {
         };
         let (bad, all) = (self.files_with_problems, count(self.files, "file"));
         output::result(format_args!("{} in {bad} of {all}", terminal.paint(style, found)));
-        if let Some(first) = self.diagnostics.first() {
+        let first = self.diagnostics.iter().find(|found| found.is_error());
+        if let Some(first) = first.or(self.diagnostics.first()) {
             let hint = format!("more on a code: punctual explain {}", first.code);
             output::result(terminal.paint(Style::Dim, hint));
         }

@@ -17,7 +17,7 @@ mod bound;
 mod part;
 
 use bound::bound;
-use part::{has_reference, list, put_field, split_top};
+use part::{foreign, has_reference, list, put_field, split_top};
 
 /// A shape name that is not known.
 pub const UNKNOWN_SHAPE: Code = Code("P0305");
@@ -206,7 +206,9 @@ impl Lowering<'_> {
             parts += typed.parts;
             if parts > PART_LIMIT {
                 let message = format!("{owner}: the shape has more than {PART_LIMIT} parts");
-                self.reader.error(TOO_MANY_PARTS, &key.span, message).help("use fewer fields");
+                self.reader
+                    .error(TOO_MANY_PARTS, &key.span, message)
+                    .help("a named shape counts wherever it is used: use fewer fields");
                 return Typed::unknown();
             }
             if let Some(default) = &typed.default {
@@ -241,7 +243,12 @@ impl Lowering<'_> {
         if let (Some(violation), false) = (schema.violations(default).first(), typed.unknown) {
             let span = node.at_pointer("/$default").map_or(&node.span, |n| &n.span).clone();
             let message = format!("{owner}: the default does not fit: {violation}");
-            self.reader.error(BAD_DEFAULT, &span, message);
+            let quoted =
+                typed.shape == Shape::text() && !default.is_object() && !default.is_array();
+            let found = self.reader.error(BAD_DEFAULT, &span, message);
+            if quoted {
+                found.help("nothing is coerced: quote it");
+            }
         }
     }
 
@@ -366,9 +373,9 @@ impl Lowering<'_> {
                     .unwrap_or_default();
                 let known: Vec<&str> = known.collect();
                 let message = format!("{owner}: no shape '{name}'");
-                self.reader
-                    .error(UNKNOWN_SHAPE, span, message)
-                    .help(format!("{near}shapes: {}", known.join(", ")));
+                let help =
+                    foreign(name).unwrap_or_else(|| format!("{near}shapes: {}", known.join(", ")));
+                self.reader.error(UNKNOWN_SHAPE, span, message).help(help);
                 Typed::unknown()
             }),
         }

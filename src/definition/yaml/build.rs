@@ -80,9 +80,18 @@ impl<'a> Builder<'a> {
         let range = span.byte_range().unwrap_or(0..0);
         if let Some(tag) = event.tag() {
             let start = span.tag_start().and_then(|m| m.byte_offset()).unwrap_or(range.start);
+            let tag = tag.to_string();
+            let tag = match tag.strip_prefix("tag:yaml.org,2002:") {
+                Some(name) => format!("!!{name}"),
+                None => tag,
+            };
+            let help = if tag.starts_with("!!") {
+                "remove it; the value's own form decides its type"
+            } else {
+                "YAML takes a leading `!` as a tag: write `not` in an expression, and put a text in quotes"
+            };
             let message = format!("the tag '{tag}' is not part of the format");
-            self.report(REFUSED_YAML, start..range.start.max(start + 1), message)
-                .help("remove it; the value's own form decides its type");
+            self.report(REFUSED_YAML, start..range.start.max(start + 1), message).help(help);
         }
         match event {
             Event::DocumentStart(..) => {
@@ -153,7 +162,8 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, range: Range<usize>) -> bool {
         let Some((node, size)) = self.anchors.get(&anchor).cloned() else {
-            self.report(REFUSED_YAML, range, "an anchor may not stand inside itself");
+            self.report(REFUSED_YAML, range, "an anchor may not stand inside itself")
+                .help("write the inner value out");
             self.failed = true;
             return false;
         };
@@ -212,7 +222,7 @@ impl<'a> Builder<'a> {
     fn key(&mut self, node: &Node) -> Option<Key> {
         let Kind::Scalar(scalar) = &node.kind else {
             self.report(REFUSED_YAML, node.span.clone(), "a key must be text")
-                .help("a template in a value must be quoted or written as a block (`|`)");
+                .help("a prompt that starts with {{ is quoted or written as a block (`|`); an expression stands bare");
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
