@@ -18,6 +18,8 @@ providers: {openai: {kind: openai}, anthropic: {kind: anthropic}}
 models:
   quick:
     paths: [{provider: openai, model: gpt-5-mini}, {provider: anthropic, model: claude-haiku-4-5}]
+  balanced:
+    paths: [{provider: openai, model: gpt-5}, {provider: anthropic, model: claude-sonnet-4-6}]
 ";
 
 type Files = Vec<(String, Vec<u8>)>;
@@ -108,7 +110,9 @@ fn told(code: &str) -> Option<[Files; 2]> {
         }
         "P0605" => {
             let steps = |count: usize| {
-                let steps = (0..count).map(|n| format!("  s{n}: {{max_tokens: 9, prompt: x}}\n"));
+                let steps = (0..count).map(|n| {
+                    format!("  s{n}: {{max_tokens: 9, prompt: \"{{{{ input.question }}}}\"}}\n")
+                });
                 with(&steps.collect::<String>())
                     .into_iter()
                     .map(|(name, mut text)| {
@@ -145,7 +149,12 @@ fn told(code: &str) -> Option<[Files; 2]> {
             let shapes = |levels: usize| {
                 let names =
                     (0..levels).map(|n| format!("  S{n}: {{a: S{}, b: S{}}}\n", n + 1, n + 1));
-                with(&format!("shapes:\n{}  S{levels}: string\n", names.collect::<String>()))
+                let named = format!("shapes:\n{}  S{levels}: string\n", names.collect::<String>());
+                let used = |text: Vec<u8>| {
+                    let text = String::from_utf8(text).unwrap();
+                    text.replace("prompt:", "output: {all: S0}, prompt:").into_bytes()
+                };
+                with(&named).into_iter().map(|(name, text)| (name, used(text))).collect()
             };
             [shapes(13), shapes(3)]
         }

@@ -185,7 +185,12 @@ impl<'a> Reader<'a> {
         let shown = shown(node);
         let found = self.wrong_type(node, &format!("{what} must be a list"));
         if one {
-            found.help(format!("write [{shown}]"));
+            let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            found.help(if shown.chars().all(plain) {
+                format!("write [{shown}]")
+            } else {
+                "write a list: `- ` before each, on lines of their own".to_owned()
+            });
         } else if matches!(node.kind, Kind::Map(_)) {
             found.help("write [one, another], or a line with `- ` for each");
         }

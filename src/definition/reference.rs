@@ -4,6 +4,7 @@
 //! that every code of the source has one, and that every example does what is said of it. Not for messages: those
 //! stand where a problem is found, with its place.
 
+mod advice;
 mod configuration;
 mod expression;
 mod file;
@@ -11,6 +12,7 @@ mod graph;
 mod shape;
 mod template;
 mod value;
+mod work;
 
 /// A code, explained.
 #[derive(Clone, Copy, Debug)]
@@ -74,12 +76,14 @@ const FAMILIES: [(&str, &str); 9] = [
 /// Every code, ascending.
 #[must_use]
 pub fn entries() -> Vec<&'static Entry> {
-    let rooms: [&'static [Entry]; 7] = [
+    let rooms: [&'static [Entry]; 9] = [
         value::ENTRIES,
         expression::ENTRIES,
         template::ENTRIES,
         shape::ENTRIES,
         graph::ENTRIES,
+        work::ENTRIES,
+        advice::ENTRIES,
         configuration::ENTRIES,
         file::ENTRIES,
     ];

@@ -198,7 +198,7 @@ input: {question: string, count: integer}
 steps:
   answer: {max_tokens: 300, prompt: "{{ input.question }}"}
 output:
-  size: length(input.question)
+  size: length(input.question) + input.count
   answer: answer.text
 "#,
         },

@@ -16,7 +16,7 @@ input: {topic: string}
 steps:
   plan: {max_tokens: 300, prompt: "Plan {{ input.topic }} along {{ draft.text }}"}
   draft: {max_tokens: 300, prompt: "Write {{ plan.text }}"}
-output: {text: draft.text}
+output: {plan: plan.text, text: draft.text}
 "#,
             right: r#"
 description: Writes a text.
@@ -24,7 +24,7 @@ input: {topic: string}
 steps:
   plan: {max_tokens: 300, prompt: "Plan {{ input.topic }}"}
   draft: {max_tokens: 300, prompt: "Write {{ plan.text }}"}
-output: {text: draft.text}
+output: {plan: plan.text, text: draft.text}
 "#,
         },
     },
@@ -81,6 +81,7 @@ input: {topic: string}
 steps:
   plan: {max_tokens: 300, prompt: "Plan {{ input.topic }}"}
   draft: {needs: [plna], max_tokens: 300, prompt: "Write {{ plan.text }}"}
+output: {plan: plan.text, text: draft.text}
 "#,
             right: r#"
 description: Writes a text.
@@ -88,6 +89,7 @@ input: {topic: string}
 steps:
   plan: {max_tokens: 300, prompt: "Plan {{ input.topic }}"}
   draft: {needs: [plan], max_tokens: 300, prompt: "Write {{ plan.text }}"}
+output: {plan: plan.text, text: draft.text}
 "#,
         },
     },
@@ -151,15 +153,19 @@ steps:
         example: Example::Workflow {
             wrong: r#"
 description: Answers every question.
-input: {topic: string, questions: [string]}
+input:
+  topic: string
+  questions: {$type: [string], $max: 8}
 steps:
-  answer: {each: input.topic, max_tokens: 300, prompt: "{{ item }}"}
+  answer: {each: input.topic, max_tokens: 300, prompt: "{{ input.topic }}: {{ item }}"}
 "#,
             right: r#"
 description: Answers every question.
-input: {topic: string, questions: [string]}
+input:
+  topic: string
+  questions: {$type: [string], $max: 8}
 steps:
-  answer: {each: input.questions, max_tokens: 300, prompt: "{{ item }}"}
+  answer: {each: input.questions, max_tokens: 300, prompt: "{{ input.topic }}: {{ item }}"}
 "#,
         },
     },
@@ -201,7 +207,8 @@ steps:
 "#,
             right: r#"
 description: Answers every question.
-input: {questions: [string]}
+input:
+  questions: {$type: [string], $max: 8}
 steps:
   answer: {each: input.questions, min_ok: 80%, max_tokens: 300, prompt: "{{ item }}"}
 "#,

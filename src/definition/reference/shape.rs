@@ -174,7 +174,7 @@ input:
   question: {$type: string}
   urgent: {$type: boolean, $max: 5}
 steps:
-  answer: {max_tokens: 300, prompt: "{{ input.question }}"}
+  answer: {max_tokens: 300, prompt: "{% if input.urgent %}Now: {% endif %}{{ input.question }}"}
 "#,
             right: r#"
 description: Answers a question.
@@ -182,7 +182,7 @@ input:
   question: {$type: string, $max: 500}
   urgent: boolean
 steps:
-  answer: {max_tokens: 300, prompt: "{{ input.question }}"}
+  answer: {max_tokens: 300, prompt: "{% if input.urgent %}Now: {% endif %}{{ input.question }}"}
 "#,
         },
     },
@@ -220,13 +220,13 @@ steps:
 description: Answers a question.
 input: {question: string, limit: integer | string}
 steps:
-  answer: {max_tokens: 300, prompt: "{{ input.question }}"}
+  answer: {max_tokens: 300, prompt: "{{ input.question }} At most: {{ input.limit | default(5) }}"}
 "#,
             right: r#"
 description: Answers a question.
 input: {question: string, limit: integer | null}
 steps:
-  answer: {max_tokens: 300, prompt: "{{ input.question }}"}
+  answer: {max_tokens: 300, prompt: "{{ input.question }} At most: {{ input.limit | default(5) }}"}
 "#,
         },
     },

@@ -71,7 +71,7 @@ steps:
 description: Answers a question.
 input: {questions: [string], count: integer}
 steps:
-  answer: {max_tokens: 300, prompt: "{% for q in input.questions %}{{ q }}{% endfor %}"}
+  answer: {max_tokens: 300, prompt: "{{ input.count }}: {% for q in input.questions %}{{ q }}{% endfor %}"}
 "#,
         },
     },

@@ -252,7 +252,8 @@ steps:
         example: Example::Workflow {
             wrong: r#"
 description: Answers every question.
-input: {questions: [string]}
+input:
+  questions: {$type: [string], $max: 8}
 steps:
   answer:
     each: [input.questions]
@@ -261,7 +262,8 @@ steps:
 "#,
             right: r#"
 description: Answers every question.
-input: {questions: [string]}
+input:
+  questions: {$type: [string], $max: 8}
 steps:
   answer:
     each: input.questions

@@ -16,6 +16,7 @@ pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
     let before: String = line.chars().take(column).collect();
     let here = line.chars().nth(column).unwrap_or(' ');
     let says = |words: &str| info.contains(words);
+    let lost = says("expected key") || says("expected '-'");
     let advice = if says("unknown anchor") || says("scanning an anchor or alias") {
         format!("YAML keeps a leading `{here}` for aliases and anchors: put the text in quotes")
     } else if says("unexpected character") {
@@ -28,7 +29,7 @@ pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
         "end the text with its quote, or write it as a block (`|`), which needs none".into()
     } else if says("unknown escape") {
         "in double quotes a backslash starts an escape: write `\\\\`, or use single quotes".into()
-    } else if says("expected key") && before.trim_end().ends_with([']', '}']) {
+    } else if lost && before.trim_end().ends_with([']', '}']) {
         "YAML ends the value at the bracket: what starts with [ or { and goes on is written as a block (`|`)".into()
     } else if says("mapping values are not allowed") {
         return colon(source, at, line);
@@ -44,7 +45,7 @@ pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
         "a block's text starts on the line below its `|`".into()
     } else if says("tab") {
         "use spaces; YAML allows no tabs there".into()
-    } else if says("expected key") || says("indentation") || says("not allowed in this context") {
+    } else if lost || says("indentation") || says("not allowed in this context") {
         INDENTATION.into()
     } else {
         return None;
@@ -87,24 +88,24 @@ pub fn on_empty(source: &Source, node: &Node) -> &'static str {
 /// What to do where YAML ended a plain value that has an open quote or bracket: a comment or a comma cut it.
 pub fn on_cut(source: &Source, node: &Node) -> Option<&'static str> {
     let Kind::Scalar(scalar) = &node.kind else { return None };
-    let open = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
-    let unclosed = scalar.text.matches('"').count() % 2 == 1
-        || scalar.text.matches('\'').count() % 2 == 1
-        || open('(', ')')
-        || open('[', ']');
-    if scalar.style != Style::Plain || !unclosed {
+    let more = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
+    let odd = |quote: char| scalar.text.matches(quote).count() % 2 == 1;
+    let unclosed = odd('"') || odd('\'') || more('(', ')') || more('[', ']');
+    let unopened = odd('"') || odd('\'') || more(')', '(') || more(']', '[');
+    if scalar.style != Style::Plain || !(unclosed || unopened) {
         return None;
     }
     let rest = source.text.get(node.span.end..).unwrap_or_default();
     let rest = rest.lines().next().unwrap_or_default().trim_start();
-    match rest.chars().next() {
-        Some('#') => {
-            Some("YAML takes ' #' as the start of a comment: write the value as a block (`|`)")
-        }
-        Some(',') => Some(
+    let before = source.text.get(..node.span.start).unwrap_or_default().trim_end();
+    if unclosed && rest.starts_with('#') {
+        Some("YAML takes ' #' as the start of a comment: write the value as a block (`|`)")
+    } else if unclosed && rest.starts_with(',') || unopened && before.ends_with(',') {
+        Some(
             "inside { } and [ ] YAML ends a value at its comma: write it on a line of its own, or in quotes",
-        ),
-        _ => None,
+        )
+    } else {
+        None
     }
 }
 
