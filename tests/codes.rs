@@ -247,6 +247,23 @@ fn a_file_with_more_than_a_hundred_problems_says_so_once() {
 }
 
 #[test]
+fn limits_of_files_and_folders_are_told_in_their_exact_words() {
+    let said = |code: &str| words(&load(&told(code).unwrap()[0]));
+    assert_eq!(
+        said("P0602"),
+        "workflows/example.yaml error[P0602]: 'example.yaml' is larger than 1 MiB\n\
+         help: pass large documents as input; a definition is small"
+    );
+    assert_eq!(
+        said("P0607"),
+        "workflows error[P0607]: the folder holds 1001 workflows; the first 1000 are served\n\
+         help: use several folders, with a server each"
+    );
+    let text = said("P0605");
+    assert!(text.contains(":3:1 error[P0605]: the workflow has 201 steps; at most 200"), "{text}");
+}
+
+#[test]
 fn the_reference_is_committed_as_it_is_generated() {
     let path = "docs/codes.md";
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
