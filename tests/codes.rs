@@ -13,6 +13,11 @@ use punctual::definition::environment::Environment;
 use punctual::definition::folder::Folder;
 use punctual::definition::reference::{Entry, Example, entries, markdown};
 
+#[path = "codes/told.rs"]
+mod told;
+
+use told::{Files, told};
+
 const CONFIGURATION: &str = "
 providers: {openai: {kind: openai}, anthropic: {kind: anthropic}}
 models:
@@ -21,8 +26,6 @@ models:
   balanced:
     paths: [{provider: openai, model: gpt-5}, {provider: anthropic, model: claude-sonnet-4-6}]
 ";
-
-type Files = Vec<(String, Vec<u8>)>;
 
 /// Every code that the program can report: `Code("P….")` outside of tests and of the reference itself.
 fn codes_of_the_source() -> BTreeSet<String> {
@@ -36,7 +39,7 @@ fn codes_of_the_source() -> BTreeSet<String> {
                 if !name.ends_with("/tests") {
                     queue.push(path);
                 }
-            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !name.ends_with("tests.rs") {
                 codes.extend(codes_of(&std::fs::read_to_string(&path).unwrap()));
             }
         }
@@ -70,98 +73,6 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
-}
-
-/// The wrong and the right files of an example that the reference tells in words. `None` where nobody wrote them.
-fn told(code: &str) -> Option<[Files; 2]> {
-    let with = |extra: &str| {
-        let text = format!(
-            "description: Answers.\ninput: {{question: string}}\nsteps:\n  answer: {{max_tokens: 9, prompt: \"{{{{ input.question }}}}\"}}\n{extra}"
-        );
-        vec![("workflows/example.yaml".to_owned(), text.into_bytes())]
-    };
-    let sum = |count: usize, tag: &str| vec![tag; count].join(" + ");
-    let pair = match code {
-        "P0213" => {
-            let long = |count| {
-                with(&format!("output:\n  sum: {}\n  answer: answer.text\n", sum(count, "1")))
-            };
-            [long(1100), long(20)]
-        }
-        "P0215" => {
-            let long = |count| {
-                with(&format!("x-prompt: {}\n", ""))
-                    .into_iter()
-                    .map(|(name, text)| {
-                        let text = String::from_utf8(text).unwrap();
-                        let tag = format!("{{{{ {} }}}} {{{{ input", sum(count, "1"));
-                        (name, text.replacen("{{ input", &tag, 1).into_bytes())
-                    })
-                    .collect()
-            };
-            [long(300), long(20)]
-        }
-        "P0602" => [with(&format!("# {}\n", "x".repeat(1 << 20))), with("# x\n")],
-        "P0604" => {
-            let [(name, text)] = with("").try_into().unwrap();
-            let wide = String::from_utf8(text).unwrap();
-            let utf16 = wide.encode_utf16().flat_map(u16::to_le_bytes);
-            [vec![(name, [0xff, 0xfe].into_iter().chain(utf16).collect())], with("")]
-        }
-        "P0605" => {
-            let steps = |count: usize| {
-                let steps = (0..count).map(|n| {
-                    format!("  s{n}: {{max_tokens: 9, prompt: \"{{{{ input.question }}}}\"}}\n")
-                });
-                with(&steps.collect::<String>())
-                    .into_iter()
-                    .map(|(name, mut text)| {
-                        text.extend(b"output: {answer: answer.text}\n");
-                        (name, text)
-                    })
-                    .collect()
-            };
-            [steps(200), steps(3)]
-        }
-        "P0607" => {
-            let files = |count: usize| {
-                let [(_, text)] = with("").try_into().unwrap();
-                (0..count).map(|n| (format!("workflows/w{n}.yaml"), text.clone())).collect()
-            };
-            [files(1001), files(2)]
-        }
-        "P0610" => {
-            let deep = |by: usize| with(&format!("x-deep: {}{}\n", "[".repeat(by), "]".repeat(by)));
-            [deep(70), deep(60)]
-        }
-        "P0611" => {
-            let bomb = |levels: usize| {
-                let mut text = "x-0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
-                for level in 1..levels {
-                    let list = vec![format!("*a{}", level - 1); 9].join(", ");
-                    text.push_str(&format!("x-{level}: &a{level} [{list}]\n"));
-                }
-                with(&text)
-            };
-            [bomb(9), bomb(3)]
-        }
-        "P0612" => {
-            let shapes = |levels: usize| {
-                let names =
-                    (0..levels).map(|n| format!("  S{n}: {{a: S{}, b: S{}}}\n", n + 1, n + 1));
-                let named = format!("shapes:\n{}  S{levels}: string\n", names.collect::<String>());
-                let used = |text: Vec<u8>| {
-                    let text = String::from_utf8(text).unwrap();
-                    text.replace("prompt:", "output: {all: S0}, prompt:").into_bytes()
-                };
-                with(&named).into_iter().map(|(name, text)| (name, used(text))).collect()
-            };
-            [shapes(13), shapes(3)]
-        }
-        "P0614" => return None,
-        _ => return None,
-    };
-    Some(pair)
 }
 
 fn files(entry: &Entry) -> Option<[Files; 2]> {
@@ -235,7 +146,7 @@ fn a_configuration_that_is_gone_has_its_code() {
 #[test]
 fn a_file_with_more_than_a_hundred_problems_says_so_once() {
     let keys = |count: usize| {
-        let keys: String = (0..count).map(|n| format!("k{n}: 1\n")).collect();
+        let keys = (0..count).map(|n| format!("k{n}: 1\n")).collect::<Vec<_>>().concat();
         let text = format!("description: d\n{keys}steps: {{s: {{max_tokens: 9, prompt: x}}}}\n");
         load(&vec![("workflows/example.yaml".to_owned(), text.into_bytes())])
     };

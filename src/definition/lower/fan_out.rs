@@ -21,7 +21,7 @@ impl Lowering<'_> {
     /// Refuses a list that can never be run: its `$min`, or its items as written, are too many.
     pub(super) fn check_fan_out(
         &mut self,
-        length: ListRange,
+        length: &ListRange,
         each: &Text<Expression>,
         owner: &str,
     ) {

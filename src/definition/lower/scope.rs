@@ -198,7 +198,7 @@ impl Lowering<'_> {
     ) -> Shape {
         match self.check_expression(each, scope, owner) {
             (Shape::List(item, length), _) => {
-                self.check_fan_out(length, each, owner);
+                self.check_fan_out(&length, each, owner);
                 *item
             }
             (Shape::Any, _) | (_, false) => Shape::Any,
