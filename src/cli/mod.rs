@@ -8,6 +8,7 @@ mod doctor;
 
 mod exit;
 mod explain;
+mod explain_code;
 mod graph;
 mod instant;
 
