@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 
 use crate::definition::editor::leaf::{
-    Duration as DurationSchema, Expression, Flag, Identifier, Name, Share as ShareSchema, SomeText,
-    Text,
+    Anything, Duration as DurationSchema, Expression, Flag, Identifier, Name, Reference,
+    Share as ShareSchema, SomeText, Text,
 };
 use crate::definition::editor::mapping::{ListOf, Mapping, Named};
-use crate::definition::editor::pair::{AnswerKeys, Exclusive, OneMust, PromptKeys, SystemKeys};
+use crate::definition::editor::pair::{AnswerKeys, PromptKeys, Steps, SystemKeys, step_rules};
 use crate::definition::editor::shape::Shape;
 use crate::definition::editor::word::OneOf;
 use crate::definition::keys;
@@ -54,13 +54,16 @@ pub struct RawWorkflow {
     /// tool's input schema; texts use it as input.text. Default: nothing.
     #[schemars(with = "Shape")]
     pub input: Option<Node>,
+    /// Constants: name → any value. Texts use them like a step's output, as vars.limit. Default: none.
+    #[schemars(with = "Named<Anything>")]
+    pub vars: Vec<(Key, Node)>,
     /// Named shapes, usable by name wherever a shape stands: name → shape.
     #[schemars(with = "Named<Shape>")]
     pub shapes: Vec<(Key, Node)>,
     /// What holds for every step that does not say otherwise, key by key; over the server's defaults.
     pub defaults: RawSettings,
     /// The steps: name → step, in any order. What a step mentions it waits for; what does not wait runs in parallel.
-    #[schemars(schema_with = "steps_schema")]
+    #[schemars(with = "Steps")]
     pub steps: Vec<RawStep>,
     /// Where `steps` stands.
     #[schemars(skip)]
@@ -74,10 +77,10 @@ pub struct RawWorkflow {
     pub expose: Option<bool>,
 }
 
-/// A step: one question to a model, or one for each item of a list.
+/// A step: one question to a model, or one for each item of a list; with value, no model but expressions.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(inline, transform = Mapping::closed().extensible())]
-#[schemars(transform = Exclusive(&STEP_RULES), transform = OneMust(&STEP_WORK, NO_WORK))]
+#[schemars(transform = step_rules)]
 pub struct RawStep {
     /// Its key.
     #[schemars(skip)]
@@ -88,12 +91,19 @@ pub struct RawStep {
     /// `system` or `system_file`
     #[schemars(flatten, with = "SystemKeys")]
     pub system: Option<RawPrompt>,
+    /// Instead of a prompt: name → expression. Such a step has no model; it is instant and free.
+    #[schemars(with = "Named<Expression>")]
+    pub value: Option<RawValue>,
     /// `output` or `output_schema`
     #[schemars(flatten, with = "AnswerKeys")]
     pub answer: Option<RawAnswer>,
     /// `model`, `max_tokens`, `temperature`, `effort`, `policy`
     #[schemars(flatten)]
     pub settings: RawSettings,
+    /// Steps whose messages and accepted answers precede the prompt as a conversation, in this order. Default: none; a
+    /// prompt sees what it mentions.
+    #[schemars(with = "ListOf<Name>")]
+    pub history: Vec<Spanned<String>>,
     /// Steps that must have ended before this one starts. It adds order only: what a step mentions it waits for
     /// anyway. Default: none.
     #[schemars(with = "ListOf<Name>")]
@@ -129,26 +139,26 @@ pub struct RawStep {
     /// How often a validator sends its step back with feedback, from 0 to 5. Default: 1.
     #[schemars(with = "u32", range(min = 0, max = 5))]
     pub revise: Option<Spanned<u32>>,
+    /// Conditions that an answer must meet, each an expression over the answer's own fields, as total >= 0: a false one
+    /// makes the answer invalid, and its text goes into the repair. Default: none.
+    #[schemars(with = "ListOf<Expression>")]
+    pub check: Vec<RawText>,
+    /// Lists whose last items may be dropped, in this order, where the prompt exceeds the model's window, as
+    /// input.documents. What is dropped is named. Default: none.
+    #[schemars(with = "ListOf<Reference>")]
+    pub shrink: Vec<RawText>,
     /// The step's part, for people and progress. Default: as its place in the graph suggests.
     #[schemars(with = "OneOf<Role>")]
     pub role: Option<Spanned<Role>>,
 }
 
-/// What of a step excludes what.
-const STEP_RULES: [(&str, &[&str], &str); 3] = [
-    ("prompt", &["prompt_file"], "A step has prompt or prompt_file, not both."),
-    ("system", &["system_file"], "A step has system or system_file, not both."),
-    ("output", &["output_schema"], "A step has output or output_schema, not both."),
-];
-/// What makes a step.
-const STEP_WORK: [&str; 2] = ["prompt", "prompt_file"];
-const NO_WORK: &str = "A step needs a prompt, or a prompt_file.";
-
-fn steps_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = Named::<RawStep>::json_schema(generator);
-    schema.insert("minProperties".to_owned(), 1.into());
-    schema.insert("propertyNames".to_owned(), Identifier::json_schema(generator).into());
-    schema
+/// A step without a model: `value`.
+#[derive(Clone, Debug)]
+pub struct RawValue {
+    /// Where the key stands.
+    pub span: Range<usize>,
+    /// Name → expression.
+    pub fields: Vec<(Key, RawText)>,
 }
 
 /// A text of another language: an expression or a template.
@@ -193,6 +203,10 @@ impl RawWorkflow {
                 "budget" => raw.budget = RawBudget::read(reader, value),
                 "input" if is_null(value) => {}
                 "input" => raw.input = Some(value.clone()),
+                "vars" => {
+                    let vars = reader.entries(value, "`vars`");
+                    raw.vars = vars.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                }
                 "shapes" => {
                     let shapes = reader.entries(value, "`shapes`");
                     raw.shapes = shapes.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -204,7 +218,7 @@ impl RawWorkflow {
                     raw.steps =
                         steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
                 }
-                "output" => raw.output = Some(read_output(reader, value)),
+                "output" => raw.output = Some(fields(reader, value, "`output`", "output")),
                 "expose" => raw.expose = reader.boolean(value, "`expose`").map(|b| b.value),
                 _ => {}
             }
@@ -235,14 +249,21 @@ impl RawWorkflow {
     }
 }
 
-fn read_output(reader: &mut Reader<'_>, node: &Node) -> Vec<(Key, RawText)> {
-    let mut output = Vec::new();
-    for (key, value) in reader.entries(node, "`output`") {
-        if let Some(text) = expression(reader, value, &format!("output '{}'", key.name)) {
-            output.push((key.clone(), text));
+/// Name → expression. `what` is the mapping, `owner` begins what is said of one of its fields.
+fn fields(reader: &mut Reader<'_>, node: &Node, what: &str, owner: &str) -> Vec<(Key, RawText)> {
+    let mut fields = Vec::new();
+    for (key, value) in reader.entries(node, what) {
+        if let Some(text) = expression(reader, value, &format!("{owner} '{}'", key.name)) {
+            fields.push((key.clone(), text));
         }
     }
-    output
+    fields
+}
+
+/// A list of expressions.
+fn expressions(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<RawText> {
+    let items = reader.items(node, what).iter();
+    items.filter_map(|item| expression(reader, item, what)).collect()
 }
 
 /// The text of an expression, which is a single value in the file.
@@ -274,8 +295,10 @@ impl RawStep {
             key: key.clone(),
             prompt: None,
             system: None,
+            value: None,
             answer: None,
             settings: RawSettings::default(),
+            history: Vec::new(),
             needs: Vec::new(),
             each: None,
             item: None,
@@ -286,6 +309,8 @@ impl RawStep {
             cutoff_at: None,
             validates: None,
             revise: None,
+            check: Vec::new(),
+            shrink: Vec::new(),
             role: None,
         }
     }
@@ -305,10 +330,15 @@ impl RawStep {
                     step.set_prompt(reader, key, file);
                 }
                 "output" | "output_schema" => step.set_answer(reader, key, value, &what),
-                "needs" => {
-                    let items = reader.items(value, &what).iter();
-                    step.needs = items.filter_map(|item| reader.text(item, &what)).collect();
+                "value" => {
+                    let owner = format!("step '{}': value", name.name);
+                    let fields = fields(reader, value, &what, &owner);
+                    step.value = Some(RawValue { span: key.span.clone(), fields });
                 }
+                "history" => step.history = names(reader, value, &what),
+                "needs" => step.needs = names(reader, value, &what),
+                "check" => step.check = expressions(reader, value, &what),
+                "shrink" => step.shrink = expressions(reader, value, &what),
                 "each" => step.each = expression(reader, value, &what),
                 "when" => step.when = expression(reader, value, &what),
                 "as" => step.item = reader.text(value, &what),
@@ -329,10 +359,10 @@ impl RawStep {
             Kind::Scalar(_) | Kind::List(_) => true,
         };
         let said = ["prompt", "prompt_file", "value", "use"].into_iter().any(later);
-        if step.prompt.is_none() && !said {
+        if step.prompt.is_none() && step.value.is_none() && !said {
             reader
                 .error(MISSING_KEY, &name.span, format!("step '{}' has no `prompt`", name.name))
-                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`");
+                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`; a step without a model has `value`");
         }
         step
     }
@@ -361,6 +391,11 @@ impl RawStep {
             reader.text(value, what).map(RawAnswer::SchemaFile)
         };
     }
+}
+
+/// A list of names.
+fn names(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Spanned<String>> {
+    reader.items(node, what).iter().filter_map(|item| reader.text(item, what)).collect()
 }
 
 const ROLES: [(&str, Role); 3] =

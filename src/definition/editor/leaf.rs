@@ -77,6 +77,11 @@ leaf!(
     })
 );
 leaf!(
+    /// A reference: the simplest expression.
+    Reference,
+    filled("This must be a reference, as input.documents.")
+);
+leaf!(
     /// A duration with its unit.
     Duration,
     duration(&json!(["20s"]))

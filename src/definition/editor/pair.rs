@@ -1,12 +1,15 @@
 //! Keys of which a step takes one: read into one field, and so two keys of one type.
 
+use std::borrow::Cow;
+
 use schemars::transform::Transform;
-use schemars::{JsonSchema, Schema, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::definition::editor::leaf::{File, Template};
-use crate::definition::editor::mapping::Mapping;
+use crate::definition::editor::leaf::{File, Identifier, Template};
+use crate::definition::editor::mapping::{Mapping, Named};
 use crate::definition::editor::shape::Shape;
+use crate::definition::raw::RawStep;
 
 /// `prompt` or `prompt_file`.
 #[derive(JsonSchema)]
@@ -50,8 +53,60 @@ pub struct AnswerKeys {
     output_schema: Value,
 }
 
-fn schema_or_file(_: &mut schemars::SchemaGenerator) -> Schema {
+fn schema_or_file(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["string", "object"], "pattern": r"\S"})
+}
+
+/// `steps`.
+pub struct Steps;
+
+/// What of a step excludes what.
+const STEP_RULES: [(&str, &[&str], &str); 4] = [
+    ("prompt", &["prompt_file"], "A step has prompt or prompt_file, not both."),
+    ("system", &["system_file"], "A step has system or system_file, not both."),
+    ("output", &["output_schema"], "A step has output or output_schema, not both."),
+    ("value", &MODEL_KEYS, "A step with value has no model, and so none of its keys."),
+];
+/// What only a step with a model has.
+const MODEL_KEYS: [&str; 12] = [
+    "prompt",
+    "prompt_file",
+    "system",
+    "system_file",
+    "output",
+    "output_schema",
+    "model",
+    "max_tokens",
+    "temperature",
+    "effort",
+    "history",
+    "shrink",
+];
+/// What makes a step.
+const STEP_WORK: [&str; 3] = ["prompt", "prompt_file", "value"];
+const NO_WORK: &str = "A step needs a prompt, a prompt_file, or a value.";
+
+/// The rules among a step's keys.
+pub fn step_rules(schema: &mut Schema) {
+    Exclusive(&STEP_RULES).transform(schema);
+    OneMust(&STEP_WORK, NO_WORK).transform(schema);
+}
+
+impl JsonSchema for Steps {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Steps".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Named::<RawStep>::json_schema(generator);
+        schema.insert("minProperties".to_owned(), 1.into());
+        schema.insert("propertyNames".to_owned(), Identifier::json_schema(generator).into());
+        schema
+    }
 }
 
 /// Says what of a step excludes what, in words of its own: a plain `not` would only say that it does not fit.
