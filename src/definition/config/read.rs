@@ -45,7 +45,7 @@ pub struct RawConfiguration {
     #[schemars(with = "Named<RawModel>")]
     pub models: Vec<RawModel>,
     /// What holds where a workflow says nothing; its own defaults and its steps go before, key by key.
-    #[schemars(with = "ServerDefaults")]
+    #[schemars(rename = "defaults", with = "ServerDefaults")]
     pub settings: RawSettings,
     #[schemars(skip)]
     pub deadline: Option<Spanned<Duration>>,

@@ -1,11 +1,13 @@
 //! The smaller mappings of `punctual.yaml`, as editors check them: they are read into types of the domain, which
 //! know nothing of files.
 
+use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use crate::definition::editor::leaf::{Dollars, Duration, File, Text};
 use crate::definition::editor::mapping::Mapping;
+use crate::definition::editor::pair::Exclusive;
 use crate::definition::raw::{RawBudget, RawSettings};
 
 /// `defaults`.
@@ -87,6 +89,11 @@ pub struct Secret;
 /// A header's value.
 pub struct Header;
 
+const ONE_PLACE: [(&str, &[&str], &str); 1] =
+    [("env", &["file"], "A secret is in one place: env or file.")];
+const NO_SECRET: &str =
+    "Say where the secret is, never the secret itself: {env: NAME} or {file: PATH}.";
+
 fn variable(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -99,7 +106,8 @@ fn secret(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = SecretKeys::json_schema(generator);
     schema.remove("description");
     schema.insert("minProperties".to_owned(), json!(1));
-    schema.insert("maxProperties".to_owned(), json!(1));
+    Exclusive(&ONE_PLACE).transform(&mut schema);
+    schema.insert("errorMessage".to_owned(), json!(NO_SECRET));
     schema
 }
 
