@@ -20,6 +20,7 @@ mod place;
 mod probe;
 mod run;
 mod runs;
+mod schema;
 mod serve;
 mod side;
 mod story;
@@ -72,6 +73,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Schema(schema::Schema),
 }
 
 /// Threads that are still busy when a command has ended get this long.
@@ -115,6 +117,7 @@ impl Command {
             Self::Doctor(doctor) => doctor.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Schema(schema) => schema.run(),
         }
     }
 
@@ -130,7 +133,8 @@ impl Command {
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Exit::Failed,
+            | Self::Trace(_)
+            | Self::Schema(_) => Exit::Failed,
         }
     }
 
@@ -144,7 +148,8 @@ impl Command {
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Level::Quiet,
+            | Self::Trace(_)
+            | Self::Schema(_) => Level::Quiet,
         }
     }
 }

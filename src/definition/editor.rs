@@ -14,8 +14,10 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::definition::config::RawConfiguration;
+use crate::definition::editor::case::CaseList;
 use crate::definition::raw::RawWorkflow;
 
+mod case;
 pub mod leaf;
 pub mod mapping;
 pub mod pair;
@@ -76,7 +78,7 @@ impl Document {
         let schema = match self {
             Self::Workflow => of::<RawWorkflow>(),
             Self::Config => of::<RawConfiguration>(),
-            Self::Cases => of::<RawConfiguration>(),
+            Self::Cases => of::<CaseList>(),
         };
         // A value of strings, numbers and maps always has a text.
         let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
