@@ -23,8 +23,8 @@ mod model;
 mod part;
 
 use part::{
-    Cost, Header, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema,
-    folders_schema,
+    Cost, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
+    headers_schema,
 };
 
 /// A secret written into the file.
@@ -78,7 +78,7 @@ pub struct RawProvider {
     #[schemars(with = "Secret")]
     pub api_key: Option<Spanned<SecretRef>>,
     /// Extra request headers: name → text, or {env: NAME} or {file: PATH} where it is a secret.
-    #[schemars(with = "Named<Header>")]
+    #[schemars(schema_with = "headers_schema")]
     pub headers: Vec<(String, Spanned<HeaderValue>)>,
     /// What this provider may be sent; kept here, before anything is sent. Default: no limit.
     #[schemars(with = "ProviderBounds")]

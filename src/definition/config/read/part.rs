@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use crate::definition::editor::leaf::{Dollars, Duration, File, Text};
-use crate::definition::editor::mapping::Mapping;
+use crate::definition::editor::mapping::{Mapping, Named};
 use crate::definition::editor::pair::Exclusive;
 use crate::definition::raw::{RawBudget, RawSettings};
 
@@ -87,7 +87,7 @@ struct SecretKeys {
 pub struct Secret;
 
 /// A header's value.
-pub struct Header;
+struct Header;
 
 const ONE_PLACE: [(&str, &[&str], &str); 1] =
     [("env", &["file"], "A secret is in one place: env or file.")];
@@ -139,6 +139,19 @@ impl JsonSchema for Header {
         schema.insert("type".to_owned(), json!(["string", "object"]));
         schema
     }
+}
+
+/// `headers`.
+pub fn headers_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Named::<Header>::json_schema(generator);
+    schema.insert(
+        "propertyNames".to_owned(),
+        json!({
+            "pattern": r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+            "patternErrorMessage": "This is no header's name.",
+        }),
+    );
+    schema
 }
 
 /// `workflows`: a folder, or several.
