@@ -13,14 +13,15 @@ Examples:
   punctual schema config > schemas/config.schema.json
   punctual schema cases > schemas/cases.schema.json
 
-Editors that run yaml-language-server (VS Code with its YAML extension, Neovim, Helix, Zed and others) then offer keys
-and words, explain them, and flag mistakes in files that begin with the schema's place, seen from the file:
+Editors with YAML support (yaml-language-server: VS Code, Neovim, Helix, Zed and others) then offer
+keys and words, explain them, and flag mistakes, in files whose first line names the schema as it
+lies from there:
 
   # yaml-language-server: $schema=../schemas/workflow.schema.json   in workflows/NAME.yaml
   # yaml-language-server: $schema=../schemas/cases.schema.json      in workflows/NAME.cases.yaml
   # yaml-language-server: $schema=schemas/config.schema.json        in punctual.yaml
 
-References, shapes of answers and the graph are beyond a schema: 'punctual check' finds those mistakes too.";
+References, shapes and the graph are beyond a schema: 'punctual check' finds those mistakes too.";
 
 /// Prints the JSON Schema of a kind of file, for editors
 ///
