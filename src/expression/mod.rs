@@ -12,6 +12,8 @@ use serde_json::Value;
 use crate::domain::finding::Finding;
 use crate::domain::shape::{Scope, Shape};
 
+pub use function::{Entry, Function, TABLE};
+
 mod ast;
 mod builtin;
 mod call;
@@ -73,6 +75,14 @@ impl Expression {
             ast::Kind::Path(names) => Some(names.iter().map(|name| name.text.clone()).collect()),
             _ => None,
         }
+    }
+
+    /// The references that are there wherever this is true: `[["gaps", "score"]]` for `gaps.score != null and …`.
+    #[must_use]
+    pub fn proves(&self) -> Vec<Vec<String>> {
+        let mut proofs = Vec::new();
+        check::facts(&self.root, true, &mut proofs);
+        proofs
     }
 
     /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.
