@@ -131,7 +131,7 @@ pub struct RawStep {
     /// Default: false.
     #[schemars(with = "Flag")]
     pub optional: Option<Spanned<bool>>,
-    /// The share of the deadline at which an optional step, or an each step that has min_ok, is closed with what it
+    /// The share of the deadline at which an optional step, or an each step that has `min_ok`, is closed with what it
     /// has. Default: 80% for optional steps, none otherwise.
     #[schemars(with = "ShareSchema")]
     pub cutoff_at: Option<Spanned<Share>>,

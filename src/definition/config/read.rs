@@ -62,7 +62,7 @@ pub struct RawConfiguration {
 pub struct RawProvider {
     #[schemars(skip)]
     pub key: Key,
-    /// The vendor, or openai_compatible for any server with /chat/completions. It decides the format, and where not
+    /// The vendor, or `openai_compatible` for any server with /chat/completions. It decides the format, and where not
     /// said otherwise the address and the key's variable.
     #[schemars(rename = "kind", with = "OneOf<KindWord>")]
     pub preset: Option<&'static Preset>,
@@ -86,7 +86,7 @@ pub struct RawProvider {
     /// What an attempt costs that is closed before its end. Default: billed, and free on one's own server.
     #[schemars(with = "OneOf<OnCancel>")]
     pub on_cancel: Option<OnCancel>,
-    /// Whose slots its models run in. Default: shared, and own for ollama, llama_cpp and vllm.
+    /// Whose slots its models run in. Default: shared, and own for ollama, `llama_cpp` and vllm.
     #[schemars(with = "OneOf<Capacity>")]
     pub capacity: Option<Capacity>,
     /// Whether its paths are left out, with a warning, where its key is not set. Default: false, which is an error

@@ -46,7 +46,7 @@ pub struct ProviderBounds {
     /// Requests a minute, from 1. Default: no limit.
     #[schemars(with = "u32", range(min = 1, max = 4_294_967_295_u32))]
     rpm: u32,
-    /// Tokens a minute, from 1: prompts as estimated and max_tokens together. Default: no limit.
+    /// Tokens a minute, from 1: prompts as estimated and `max_tokens` together. Default: no limit.
     #[schemars(with = "u64", range(min = 1))]
     tpm: u64,
     /// Requests at once, from 1 to 100,000. Default: no limit.
@@ -75,7 +75,7 @@ pub struct Cost {
 #[schemars(inline, transform = Mapping::closed())]
 #[expect(dead_code, reason = "only its schema is used")]
 struct SecretKeys {
-    /// The name of the environment variable that holds it, as OPENAI_API_KEY.
+    /// The name of the environment variable that holds it, as `OPENAI_API_KEY`.
     #[schemars(schema_with = "variable")]
     env: Text,
     /// A file that holds it and nothing else, relative to this file.
