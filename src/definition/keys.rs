@@ -88,6 +88,8 @@ pub const ON: Place = place(
 );
 /// `policy.cutoff` as a mapping.
 pub const CUTOFF: Place = place("`cutoff`", &["first_token", "idle", "total"]);
+/// `policy.hedge` as a mapping.
+pub const HEDGE: Place = place("`hedge`", &["after", "max_extra"]);
 /// An annotated shape.
 pub const ANNOTATION: Place = place(
     "an annotated shape",
@@ -141,7 +143,8 @@ pub const SERVER_LIMITS: Place = Place {
     extensible: false,
 };
 
-const WORKFLOW_PLACES: [&Place; 7] = [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF];
+const WORKFLOW_PLACES: [&Place; 8] =
+    [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF, &HEDGE];
 const CONFIGURATION_PLACES: [&Place; 11] = [
     &CONFIGURATION,
     &PROVIDER,

@@ -21,6 +21,7 @@ mod check;
 mod draft;
 mod graph;
 mod history;
+mod include;
 mod lint;
 mod models;
 mod names;

@@ -104,6 +104,8 @@ pub struct RawBudget {
     pub calls: Option<Spanned<u32>>,
 }
 
+mod hedge;
+
 const EFFORTS: [(&str, &str); 7] = [
     ("none", "none"),
     ("minimal", "minimal"),
@@ -161,13 +163,7 @@ impl RawPolicy {
             let what = format!("`policy.{}`", key.name);
             match key.name.as_str() {
                 "cutoff" => policy.cutoff = cutoff(reader, value),
-                "hedge" if matches!(value.kind, Kind::Map(_)) => {
-                    reader.not_yet(&value.span, "`hedge: {after: …}`", "use `auto` or `off`");
-                }
-                "hedge" => {
-                    let words = [("off", Hedge::Off), ("auto", Hedge::Auto)];
-                    policy.hedge = reader.word(value, &what, &words).map(|w| w.value);
-                }
+                "hedge" => policy.hedge = hedge::read(reader, value, &what),
                 "attempts" => {
                     policy.attempts = reader.small(value, &what, 1..=8).map(|n| n.value);
                 }
