@@ -125,9 +125,25 @@ fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn a_schema_is_printed_as_committed_and_an_unknown_kind_names_the_known() {
+    let bench = Bench::new(&[]);
+    for kind in ["workflow", "config", "cases"] {
+        let left = bench.run(&["schema", kind]);
+        let file = manifest().join(format!("schemas/{kind}.schema.json"));
+        let committed = std::fs::read_to_string(file).unwrap();
+        assert_eq!((left.code, left.err.as_str()), (0, ""));
+        assert_eq!(left.out, committed);
+    }
+    let left = bench.run(&["schema", "workflw"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""));
+    insta::assert_snapshot!("schema_unknown_kind", left.err);
+}
+
+#[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands = ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    let commands =
+        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace", "schema"];
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");

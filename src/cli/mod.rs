@@ -22,6 +22,7 @@ mod probe;
 mod record;
 mod run;
 mod runs;
+mod schema;
 mod serve;
 mod side;
 mod story;
@@ -76,6 +77,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Schema(schema::Schema),
 }
 
 /// Threads that are still busy when a command has ended get this long.
@@ -120,6 +122,7 @@ impl Command {
             Self::Doctor(doctor) => doctor.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Schema(schema) => schema.run(),
         }
     }
 
@@ -135,7 +138,8 @@ impl Command {
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Exit::Failed,
+            | Self::Trace(_)
+            | Self::Schema(_) => Exit::Failed,
         }
     }
 
@@ -150,7 +154,8 @@ impl Command {
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Level::Quiet,
+            | Self::Trace(_)
+            | Self::Schema(_) => Level::Quiet,
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod case;
 pub mod catalog;
 pub mod config;
 pub mod diagnostic;
+pub mod editor;
 pub mod environment;
 pub mod folder;
 pub mod keys;
