@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::cli::install::edit::keeps_all;
 
 fn wanted() -> Wanted {
     let entry = json!({"command": "/bin/punctual", "args": ["serve", "--dir", "/flows"]});
@@ -30,11 +31,6 @@ fn put_twice(text: &str, wanted: &Wanted) -> String {
     let again = put(&once.text, wanted).unwrap();
     assert_eq!((again.change, &again.text), (Change::Nothing, &once.text), "{text}");
     once.text
-}
-
-fn in_order(former: &str, new: &str) -> bool {
-    let mut bytes = new.bytes();
-    former.bytes().all(|byte| bytes.any(|other| other == byte))
 }
 
 #[test]
@@ -94,7 +90,7 @@ fn comments_and_trailing_commas_stay_where_they_are() {
         ),
     ] {
         assert_eq!(put_twice(before, &short()), after);
-        assert!(in_order(before, after));
+        assert!(keeps_all(before, after));
     }
 }
 
@@ -295,7 +291,7 @@ proptest! {
         let wanted = with_keys();
         let merged = put(&text, &wanted).unwrap();
         prop_assert_eq!(merged.change, Change::Added);
-        prop_assert!(in_order(&text, &merged.text), "{}", merged.text);
+        prop_assert!(keeps_all(&text, &merged.text), "{}", merged.text);
         prop_assert_eq!(others(&merged.text, &wanted), others(&text, &wanted));
         let all: Value = parse_to_serde_value(merged.text.trim_start_matches('\u{feff}'), &lenient()).unwrap();
         prop_assert_eq!(&all["servers"]["punctual"], &Value::Object(wanted.entry.clone()));
