@@ -161,32 +161,9 @@ impl Install {
         Ok(())
     }
 
-    /// Reads the file, merges, and writes what has changed.
-    fn merge(
-        &self,
-        path: &Path,
-        how: impl FnOnce(&str) -> Result<Merged, Problem>,
-    ) -> Result<(Change, Option<PathBuf>), String> {
-        let original =
-            Original::read(path).map_err(|why| format!("cannot read {}: {why}", shown(path)))?;
-        let merged = how(original.text()).map_err(|problem| {
-            let place = problem.place(original.text());
-            format!("{}{place}: {}; the file is left as it is", shown(path), problem.what)
-        })?;
-        let kept = match merged.change {
-            Change::Nothing => None,
-            Change::Added | Change::Updated | Change::Removed => {
-                let keep = !edit::keeps_all(original.text(), &merged.text);
-                let kept = original.replace(&merged.text, keep);
-                kept.map_err(|why| format!("cannot write {}: {why}", shown(path)))?
-            }
-        };
-        Ok((merged.change, kept))
-    }
-
     fn put_in(&self, path: &Path, launch: &Launch, house: &House) -> Result<(), String> {
         let client = self.client;
-        let (change, kept) = self.merge(path, |text| {
+        let (change, kept) = merge(path, |text| {
             program::ours(client, text, launch)?;
             launch.put(client, text)
         })?;
@@ -202,7 +179,7 @@ impl Install {
         let workflows = count(house.catalog.workflows.len(), "workflow");
         output::result(format_args!("  serves {} ({workflows})", folder_shown(house)));
         output::result(format_args!("  starts {} {}", launch.command, launch.args.join(" ")));
-        self.told_kept(kept);
+        told_kept(kept.as_deref());
         if change != Change::Nothing {
             output::result(client.restart());
         }
@@ -212,7 +189,7 @@ impl Install {
     fn take_out(&self, path: &Path) -> Result<(), String> {
         let client = self.client;
         let launch = Launch::named(&self.name, program::text(&program::path()?)?);
-        let (change, kept) = self.merge(path, |text| {
+        let (change, kept) = merge(path, |text| {
             program::ours(client, text, &launch)?;
             launch.take(client, text)
         })?;
@@ -224,15 +201,9 @@ impl Install {
             return Ok(());
         }
         output::result(format_args!("{title}: '{name}' is taken out of {file}"));
-        self.told_kept(kept);
+        told_kept(kept.as_deref());
         output::result(client.restart());
         Ok(())
-    }
-
-    fn told_kept(&self, kept: Option<PathBuf>) {
-        if let Some(kept) = kept {
-            output::result(format_args!("  before {}", shown(&kept)));
-        }
     }
 
     /// That the client is not on this machine, and which ones are that have no entry yet.
@@ -295,9 +266,10 @@ impl Install {
                 let missing: Vec<&String> =
                     launch.keys.iter().filter(|key| !there.contains(key)).collect();
                 let first = missing.first()?;
-                let folder = match house.folder.is_builtin() {
-                    true => "~/.config/punctual".to_owned(),
-                    false => folder_shown(house),
+                let folder = if house.folder.is_builtin() {
+                    "~/.config/punctual".to_owned()
+                } else {
+                    folder_shown(house)
                 };
                 let names = missing.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(", ");
                 format!(
@@ -336,6 +308,34 @@ impl Install {
             names.join(", "),
             show(HAND_OVER)
         ));
+    }
+}
+
+/// Reads the file, merges, and writes what has changed.
+fn merge(
+    path: &Path,
+    how: impl FnOnce(&str) -> Result<Merged, Problem>,
+) -> Result<(Change, Option<PathBuf>), String> {
+    let original =
+        Original::read(path).map_err(|why| format!("cannot read {}: {why}", shown(path)))?;
+    let merged = how(original.text()).map_err(|problem| {
+        let place = problem.place(original.text());
+        format!("{}{place}: {}; the file is left as it is", shown(path), problem.what)
+    })?;
+    let kept = match merged.change {
+        Change::Nothing => None,
+        Change::Added | Change::Updated | Change::Removed => {
+            let keep = !edit::keeps_all(original.text(), &merged.text);
+            let kept = original.replace(&merged.text, keep);
+            kept.map_err(|why| format!("cannot write {}: {why}", shown(path)))?
+        }
+    };
+    Ok((merged.change, kept))
+}
+
+fn told_kept(kept: Option<&Path>) {
+    if let Some(kept) = kept {
+        output::result(format_args!("  before {}", shown(kept)));
     }
 }
 

@@ -242,7 +242,7 @@ impl File {
             self.text.push_str(&Style::of(&self.text).whole(&self.text, key, value));
             return Ok(());
         }
-        self.add(path, |form| [&form.string(key), form.colon(), &form.value(value)].concat())
+        self.add(path, |form| form.property(key, value))
     }
 
     fn replace(&mut self, path: &[&str], value: &Value) -> Result<(), Problem> {

@@ -235,7 +235,8 @@ fn value() -> impl Strategy<Value = String> {
     leaf.prop_recursive(3, 20, 4, |inner| {
         let list = proptest::collection::vec((gap(), inner.clone(), gap()), 0..4);
         let list = (list, any::<bool>(), gap()).prop_map(|(list, trailing, end)| {
-            bracketed("[]", list.into_iter().map(|(a, v, b)| a + &v + &b).collect(), trailing, &end)
+            let list: Vec<String> = list.into_iter().map(|(a, v, b)| a + &v + &b).collect();
+            bracketed("[]", &list, trailing, &end)
         });
         prop_oneof![list, object(inner)]
     })
@@ -248,11 +249,11 @@ fn object(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String>
         let properties = properties.into_iter().enumerate();
         let written = properties
             .map(|(n, (a, key, b, c, value, d))| format!("{a}\"{key}{n}\"{b}:{c}{value}{d}"));
-        bracketed("{}", written.collect(), trailing, &end)
+        bracketed("{}", &written.collect::<Vec<_>>(), trailing, &end)
     })
 }
 
-fn bracketed(brackets: &str, children: Vec<String>, trailing: bool, end: &str) -> String {
+fn bracketed(brackets: &str, children: &[String], trailing: bool, end: &str) -> String {
     let (open, close) = brackets.split_at(1);
     let comma = if trailing && !children.is_empty() { "," } else { "" };
     [open, &children.join(","), comma, end, close].concat()
@@ -278,7 +279,7 @@ fn file() -> impl Strategy<Value = String> {
                 children.insert(at, format!("\"inputs\": [{}]", inputs.join(", ")));
             }
             let bom = if bom { "\u{feff}" } else { "" };
-            [bom, &start, &bracketed("{}", children, trailing, &end), &after].concat()
+            [bom, &start, &bracketed("{}", &children, trailing, &end), &after].concat()
         },
     )
 }

@@ -125,21 +125,16 @@ fn file() -> impl Strategy<Value = String> {
         prop_oneof![Just("a."), Just("mcp_servers."), Just("mcp_servers.x."), Just("\"q.\".")];
     let tables = proptest::collection::vec((header, pairs.clone(), any::<bool>()), 0..5);
     (pairs, tables, any::<bool>()).prop_map(|(root, tables, ends)| {
-        let mut text = String::new();
-        let write = |pairs: Vec<(&str, &str)>, text: &mut String| {
-            for (n, (value, end)) in pairs.into_iter().enumerate() {
-                text.push_str(&format!("k{n} = {value}{end}"));
-            }
+        let pairs = |pairs: Vec<(&str, &str)>| -> String {
+            let numbered = pairs.into_iter().enumerate();
+            let lines = numbered.map(|(n, (value, end))| format!("k{n} = {value}{end}"));
+            lines.collect::<Vec<_>>().concat()
         };
-        write(root, &mut text);
-        for (n, (header, pairs, many)) in tables.into_iter().enumerate() {
+        let mut text = pairs(root);
+        for (n, (header, own, many)) in tables.into_iter().enumerate() {
             let many = many && !header.starts_with("mcp");
-            text.push_str(&if many {
-                format!("[[{header}t{n}]]\n")
-            } else {
-                format!("[{header}t{n}]\n")
-            });
-            write(pairs, &mut text);
+            let (open, close) = if many { ("[[", "]]\n") } else { ("[", "]\n") };
+            text += &[open, header, "t", &n.to_string(), close, &pairs(own)].concat();
         }
         if ends { text } else { text.trim_end().to_owned() }
     })
