@@ -36,6 +36,8 @@ pub struct RawWorkflow {
     pub budget: RawBudget,
     /// `input`
     pub input: Option<Node>,
+    /// `vars`
+    pub vars: Vec<(Key, Node)>,
     /// `shapes`
     pub shapes: Vec<(Key, Node)>,
     /// `defaults`
@@ -59,10 +61,14 @@ pub struct RawStep {
     pub prompt: Option<RawPrompt>,
     /// `system` or `system_file`
     pub system: Option<RawPrompt>,
+    /// `value`
+    pub value: Option<RawValue>,
     /// `output` or `output_schema`
     pub answer: Option<RawAnswer>,
     /// `model`, `max_tokens`, `temperature`, `effort`, `policy`
     pub settings: RawSettings,
+    /// `history`
+    pub history: Vec<Spanned<String>>,
     /// `needs`
     pub needs: Vec<Spanned<String>>,
     /// `each`
@@ -83,8 +89,21 @@ pub struct RawStep {
     pub validates: Option<Spanned<String>>,
     /// `revise`
     pub revise: Option<Spanned<u32>>,
+    /// `check`
+    pub check: Vec<RawText>,
+    /// `shrink`
+    pub shrink: Vec<RawText>,
     /// `role`
     pub role: Option<Spanned<Role>>,
+}
+
+/// A step without a model: `value`.
+#[derive(Clone, Debug)]
+pub struct RawValue {
+    /// Where the key stands.
+    pub span: Range<usize>,
+    /// Name → expression.
+    pub fields: Vec<(Key, RawText)>,
 }
 
 /// A text of another language: an expression or a template.
@@ -129,6 +148,10 @@ impl RawWorkflow {
                 "budget" => raw.budget = RawBudget::read(reader, value),
                 "input" if is_null(value) => {}
                 "input" => raw.input = Some(value.clone()),
+                "vars" => {
+                    let vars = reader.entries(value, "`vars`");
+                    raw.vars = vars.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                }
                 "shapes" => {
                     let shapes = reader.entries(value, "`shapes`");
                     raw.shapes = shapes.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -140,7 +163,7 @@ impl RawWorkflow {
                     raw.steps =
                         steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
                 }
-                "output" => raw.output = Some(read_output(reader, value)),
+                "output" => raw.output = Some(fields(reader, value, "`output`", "output")),
                 "expose" => raw.expose = reader.boolean(value, "`expose`").map(|b| b.value),
                 _ => {}
             }
@@ -171,14 +194,21 @@ impl RawWorkflow {
     }
 }
 
-fn read_output(reader: &mut Reader<'_>, node: &Node) -> Vec<(Key, RawText)> {
-    let mut output = Vec::new();
-    for (key, value) in reader.entries(node, "`output`") {
-        if let Some(text) = expression(reader, value, &format!("output '{}'", key.name)) {
-            output.push((key.clone(), text));
+/// Name → expression. `what` is the mapping, `owner` begins what is said of one of its fields.
+fn fields(reader: &mut Reader<'_>, node: &Node, what: &str, owner: &str) -> Vec<(Key, RawText)> {
+    let mut fields = Vec::new();
+    for (key, value) in reader.entries(node, what) {
+        if let Some(text) = expression(reader, value, &format!("{owner} '{}'", key.name)) {
+            fields.push((key.clone(), text));
         }
     }
-    output
+    fields
+}
+
+/// A list of expressions.
+fn expressions(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<RawText> {
+    let items = reader.items(node, what).iter();
+    items.filter_map(|item| expression(reader, item, what)).collect()
 }
 
 /// The text of an expression, which is a single value in the file.
@@ -210,8 +240,10 @@ impl RawStep {
             key: key.clone(),
             prompt: None,
             system: None,
+            value: None,
             answer: None,
             settings: RawSettings::default(),
+            history: Vec::new(),
             needs: Vec::new(),
             each: None,
             item: None,
@@ -222,6 +254,8 @@ impl RawStep {
             cutoff_at: None,
             validates: None,
             revise: None,
+            check: Vec::new(),
+            shrink: Vec::new(),
             role: None,
         }
     }
@@ -241,10 +275,15 @@ impl RawStep {
                     step.set_prompt(reader, key, file);
                 }
                 "output" | "output_schema" => step.set_answer(reader, key, value, &what),
-                "needs" => {
-                    let items = reader.items(value, &what).iter();
-                    step.needs = items.filter_map(|item| reader.text(item, &what)).collect();
+                "value" => {
+                    let owner = format!("step '{}': value", name.name);
+                    let fields = fields(reader, value, &what, &owner);
+                    step.value = Some(RawValue { span: key.span.clone(), fields });
                 }
+                "history" => step.history = names(reader, value, &what),
+                "needs" => step.needs = names(reader, value, &what),
+                "check" => step.check = expressions(reader, value, &what),
+                "shrink" => step.shrink = expressions(reader, value, &what),
                 "each" => step.each = expression(reader, value, &what),
                 "when" => step.when = expression(reader, value, &what),
                 "as" => step.item = reader.text(value, &what),
@@ -265,10 +304,10 @@ impl RawStep {
             Kind::Scalar(_) | Kind::List(_) => true,
         };
         let said = ["prompt", "prompt_file", "value", "use"].into_iter().any(later);
-        if step.prompt.is_none() && !said {
+        if step.prompt.is_none() && step.value.is_none() && !said {
             reader
                 .error(MISSING_KEY, &name.span, format!("step '{}' has no `prompt`", name.name))
-                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`");
+                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`; a step without a model has `value`");
         }
         step
     }
@@ -297,6 +336,11 @@ impl RawStep {
             reader.text(value, what).map(RawAnswer::SchemaFile)
         };
     }
+}
+
+/// A list of names.
+fn names(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Spanned<String>> {
+    reader.items(node, what).iter().filter_map(|item| reader.text(item, what)).collect()
 }
 
 const ROLES: [(&str, Role); 3] =
