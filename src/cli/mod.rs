@@ -13,6 +13,7 @@ mod graph;
 mod instant;
 
 mod house;
+mod install;
 mod list;
 mod live;
 mod log;
@@ -75,6 +76,7 @@ enum Command {
     Explain(explain::Explain),
     List(list::List),
     Doctor(doctor::Doctor),
+    Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
     Schema(schema::Schema),
@@ -120,6 +122,7 @@ impl Command {
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
+            Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
             Self::Schema(schema) => schema.run(),
@@ -137,6 +140,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_)
             | Self::Schema(_) => Exit::Failed,
@@ -153,6 +157,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_)
             | Self::Schema(_) => Level::Quiet,
