@@ -83,7 +83,7 @@ impl<'a> Look<'a> {
         let output = subject.output.iter().flat_map(|(_, text)| text.mentions()).collect();
         Self {
             subject,
-            mentions: subject.drafts.iter().map(mentions).collect(),
+            mentions: subject.drafts.iter().map(names).collect(),
             output,
             timeline: Timeline::of(subject, &places, &[]),
             places,
@@ -110,7 +110,7 @@ impl<'a> Look<'a> {
 }
 
 /// Everything that the texts of a step mention.
-fn mentions(draft: &Draft<'_>) -> Vec<Mention> {
+fn names(draft: &Draft<'_>) -> Vec<Mention> {
     draft.mentions().into_iter().map(|(mention, _)| mention).collect()
 }
 
