@@ -8,10 +8,12 @@ mod doctor;
 
 mod exit;
 mod explain;
+mod explain_code;
 mod graph;
 mod instant;
 
 mod house;
+mod install;
 mod list;
 mod live;
 mod log;
@@ -21,6 +23,7 @@ mod probe;
 mod record;
 mod run;
 mod runs;
+mod schema;
 mod serve;
 mod side;
 mod story;
@@ -73,8 +76,10 @@ enum Command {
     Explain(explain::Explain),
     List(list::List),
     Doctor(doctor::Doctor),
+    Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Schema(schema::Schema),
 }
 
 /// Threads that are still busy when a command has ended get this long.
@@ -117,8 +122,10 @@ impl Command {
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
+            Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Schema(schema) => schema.run(),
         }
     }
 
@@ -133,8 +140,10 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Exit::Failed,
+            | Self::Trace(_)
+            | Self::Schema(_) => Exit::Failed,
         }
     }
 
@@ -148,8 +157,10 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Level::Quiet,
+            | Self::Trace(_)
+            | Self::Schema(_) => Level::Quiet,
         }
     }
 }

@@ -88,6 +88,8 @@ pub const ON: Place = place(
 );
 /// `policy.cutoff` as a mapping.
 pub const CUTOFF: Place = place("`cutoff`", &["first_token", "idle", "total"]);
+/// `policy.hedge` as a mapping.
+pub const HEDGE: Place = place("`hedge`", &["after", "max_extra"]);
 /// An annotated shape.
 pub const ANNOTATION: Place = place(
     "an annotated shape",
@@ -157,7 +159,8 @@ pub const ATTEMPTS: Place = place("recorded attempts", &["$attempts"]);
 pub const FATE: Place = place("a recorded attempt", &["$fate", "$answer"]);
 
 const CASE_PLACES: [&Place; 6] = [&CASE, &EXPECT, &EXPECT_FAILURE, &EXPECT_STEP, &ATTEMPTS, &FATE];
-const WORKFLOW_PLACES: [&Place; 7] = [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF];
+const WORKFLOW_PLACES: [&Place; 8] =
+    [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF, &HEDGE];
 const CONFIGURATION_PLACES: [&Place; 11] = [
     &CONFIGURATION,
     &PROVIDER,

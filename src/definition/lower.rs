@@ -19,8 +19,10 @@ use crate::workflow::Workflow;
 mod answer;
 mod check;
 mod draft;
+mod fan_out;
 mod graph;
 mod history;
+mod include;
 mod lint;
 mod models;
 mod names;
@@ -134,7 +136,9 @@ impl Lowering<'_> {
         if raw.steps.len() > STEP_LIMIT {
             let message =
                 format!("the workflow has {} steps; at most {STEP_LIMIT} can run", raw.steps.len());
-            self.reader.error(TOO_MANY_STEPS, &raw.steps_span, message);
+            self.reader
+                .error(TOO_MANY_STEPS, &raw.steps_span, message)
+                .help("work that repeats is one step with `each`, which runs up to 1000 items");
             return None;
         }
         self.read_shapes(raw);
@@ -175,7 +179,14 @@ impl Lowering<'_> {
         if self.reader.found.iter().any(Diagnostic::is_error) {
             return None;
         }
-        lint::lint(&mut self.reader, raw, &plan, &drafts);
+        let subject = lint::Subject {
+            raw,
+            plan: &plan,
+            drafts: &drafts,
+            input: &input.shape,
+            output: &output,
+        };
+        lint::lint(&mut self.reader, &subject);
         let steps = step::contents(drafts, &order?)?;
         Some(Parts {
             plan,

@@ -1,6 +1,7 @@
 //! The driver under paused time, with in-memory providers.
 
 mod fan_out;
+mod hedge;
 mod judge;
 mod retry;
 

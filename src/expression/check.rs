@@ -261,6 +261,10 @@ impl<'a> Checker<'a> {
             Shape::List(item, _) => {
                 if !unify::is_empty_list(&b) && !left.is_null() && !unify::comparable(&a, item) {
                     self.incomparable(node, &a, item);
+                } else if matches!((&left.kind, &right.kind), (Kind::Path(_), Kind::List(_)))
+                    && let Some((message, help)) = unify::stranger(&a, item)
+                {
+                    self.add(code::INCOMPARABLE, right, message, help);
                 }
             }
             other => {
@@ -322,7 +326,7 @@ impl<'a> Checker<'a> {
 }
 
 /// What the truth (or falsehood) of a condition proves present.
-fn facts(node: &Node, truth: bool, proofs: &mut Vec<Proof>) {
+pub fn facts(node: &Node, truth: bool, proofs: &mut Vec<Proof>) {
     match &node.kind {
         Kind::Not(inner) => facts(inner, !truth, proofs),
         Kind::Binary(Operator::And, left, right) if truth => {

@@ -12,7 +12,10 @@ use serde_json::Value;
 use crate::domain::finding::Finding;
 use crate::domain::shape::{Scope, Shape};
 
+pub use function::{Entry, Function, TABLE};
+
 mod ast;
+mod braces;
 mod builtin;
 mod call;
 mod check;
@@ -57,7 +60,8 @@ impl Expression {
     /// # Errors
     /// The first syntax error, or a text of more than 4 KiB or 64 levels.
     pub fn parse(source: &str) -> Result<Self, Finding> {
-        Ok(Self { source: Arc::from(source), root: Arc::new(parse::parse(source)?) })
+        let root = parse::parse(source).map_err(|why| braces::braces(source).unwrap_or(why))?;
+        Ok(Self { source: Arc::from(source), root: Arc::new(root) })
     }
 
     /// The text as written.
@@ -73,6 +77,14 @@ impl Expression {
             ast::Kind::Path(names) => Some(names.iter().map(|name| name.text.clone()).collect()),
             _ => None,
         }
+    }
+
+    /// The references that are there wherever this is true: `[["gaps", "score"]]` for `gaps.score != null and …`.
+    #[must_use]
+    pub fn proves(&self) -> Vec<Vec<String>> {
+        let mut proofs = Vec::new();
+        check::facts(&self.root, true, &mut proofs);
+        proofs
     }
 
     /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.

@@ -20,12 +20,13 @@ use serde_json::Value;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::Usage;
-use crate::domain::outcome::{Outcome, Status};
-use crate::domain::plan::{Need, NeedKind};
+use crate::domain::outcome::{Cause, Outcome, Status};
+use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
 use crate::expression::Expression;
+use crate::policy::permit::{self, Traffic};
 use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
@@ -55,6 +56,8 @@ pub struct Launch {
     pub exchange: Exchange,
     /// Tokens the prompt is expected to be.
     pub prompt_tokens: u64,
+    /// What it counts as among the attempts of ten minutes, and of which provider.
+    pub counts: Option<(String, permit::Kind)>,
 }
 
 /// One run, under way or ended.
@@ -75,6 +78,8 @@ pub struct Run {
     /// Steps whose `check` was not asked of an answer that was made up by shape.
     unchecked: BTreeSet<StepIx>,
     ticks: u64,
+    /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
+    traffic: Vec<Traffic>,
 }
 
 /// What an attempt's reply came to.
@@ -114,6 +119,7 @@ impl Run {
             simulated: false,
             unchecked: BTreeSet::new(),
             ticks: 0,
+            traffic: Vec::new(),
         }
     }
 
@@ -145,6 +151,22 @@ impl Run {
         }
         self.content.close(step, of, Status::Reused);
         true
+    }
+
+    /// Whether it may launch attempts beside others before their cutoff, and so must be told the traffic.
+    #[must_use]
+    pub fn hedges_early(&self) -> bool {
+        self.workflow.plan.steps.iter().any(|step| match &step.work {
+            Work::Model { policy, .. } => matches!(policy.hedge, Hedge::After { .. }),
+            Work::Value => false,
+        })
+    }
+
+    /// What each provider has been sent in ten minutes, all runs together: holds until it is told anew.
+    pub fn see_traffic(&mut self, of: impl Fn(&str) -> Traffic) {
+        let plan = &self.workflow.plan;
+        let per: Vec<Traffic> = plan.providers.iter().map(|provider| of(&provider.name)).collect();
+        self.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
     }
 
     /// An attempt's request has left.
@@ -266,11 +288,11 @@ impl Run {
 
     fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         self.ticks += 1;
-        let signals = Signals::default();
         let mut effects = Vec::new();
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
+            let signals = Signals { traffic: self.traffic.clone(), ..Signals::default() };
             for action in self.machine.handle(event, &signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
@@ -377,11 +399,13 @@ impl Run {
         match self.exchange(spec, profile, now) {
             Ok((exchange, prompt_tokens)) => {
                 let attempt = spec.attempt;
+                let counts = self.count(spec);
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
                     provider,
                     exchange,
                     prompt_tokens,
+                    counts,
                 })));
             }
             Err(error) => events.push_back(Event::Failed {
@@ -394,6 +418,23 @@ impl Run {
                 usage: Usage::default(),
             }),
         }
+    }
+
+    /// What an attempt counts as. The next event of the same moment must know of it.
+    fn count(&mut self, spec: &AttemptSpec) -> Option<(String, permit::Kind)> {
+        let plan = &self.workflow.plan;
+        let (path, kind) = match (spec.extra_of, spec.cause) {
+            (Some(of), _) => (of, permit::Kind::Extra),
+            (None, Cause::Primary) => (spec.path, permit::Kind::Primary),
+            (None, _) => return None,
+        };
+        let provider = plan.path(path).provider;
+        for (path, traffic) in plan.paths.iter().zip(&mut self.traffic) {
+            if path.provider == provider {
+                traffic.count(kind);
+            }
+        }
+        Some((plan.providers[provider.at()].name.clone(), kind))
     }
 
     fn accept(&mut self, attempt: AttemptId) {

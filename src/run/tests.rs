@@ -213,3 +213,22 @@ fn what_follows_a_judged_step_shares_its_time_with_the_judge() {
     assert_eq!(chains, [300, 200, 100]);
     assert_eq!(shares.share(StepIx(1), Duration::from_secs(20), 1), Duration::from_secs(10));
 }
+
+#[test]
+fn what_needs_no_model_is_computed_of_what_is_there_when_time_is_up() {
+    let flow = build()
+        .step("part", "{{ item }}")
+        .each(2, 50)
+        .step("count", "{{ part }}")
+        .computed("size", "length(part)")
+        .step("double", "{{ count.size }}")
+        .computed("size", "count.size + count.size")
+        .output("size", "double.size");
+    let input = json!({"text": "", "list": ["a", "b"]});
+    let mut run = Run::new(RunId::new(1), flow.done(), input, Duration::from_secs(20), 7);
+    run.start(Vec::new(), Timestamp::ZERO);
+    say(&mut run, 0, &json!({"text": "A"}), 100);
+    run.wake(Timestamp::from_millis(19_800));
+    assert!(matches!(run.outcome(), Some(Outcome::Degraded { .. })), "{:?}", run.outcome());
+    assert_eq!(run.output(), Some(&json!({"size": 2})));
+}
