@@ -143,7 +143,8 @@ impl Machine {
     pub(super) fn note_unmeasured(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
         let Some((policy, _)) = self.policy(step) else { return };
         let Hedge::After { after: After::Percentile(percent), .. } = policy.hedge else { return };
-        if !std::mem::replace(&mut self.steps[step.at()].unmeasured, true) {
+        let before = self.attempts.split_last().map_or(&[][..], |(_, before)| before);
+        if !before.iter().any(|attempt| attempt.spec.step == step) {
             let reason = Reason::Unmeasured { percent };
             self.decide(now, Some(step), Some(item), Kind::Wait, reason);
         }

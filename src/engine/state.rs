@@ -53,8 +53,6 @@ pub(super) struct StepState {
     pub(super) pass: Option<bool>,
     /// Whether no validator vouches for what was accepted.
     pub(super) unverified: bool,
-    /// Whether it was said that nothing is measured for its hedges yet.
-    pub(super) unmeasured: bool,
     /// Whether its prompts show the head of some lists only.
     pub(super) shrunk: bool,
 }
@@ -232,7 +230,6 @@ impl StepState {
             past_cutoff: false,
             pass: None,
             unverified: false,
-            unmeasured: false,
             shrunk: false,
         }
     }
