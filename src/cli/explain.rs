@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::exit::Exit;
+use super::explain_code;
 use super::graph::{bound, critical_path, lines, waits};
 use super::house::House;
 use super::output;
@@ -27,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   punctual explain support_triage     a workflow of the folder that is served
   punctual explain ./draft.yaml       a file
+  punctual explain P0207              what a diagnostic's code means, and how to mend it
 
 Nothing is asked and nothing is spent: this is what the files say, with everything inferred.";
 
@@ -34,7 +36,7 @@ Nothing is asked and nothing is spent: this is what the files say, with everythi
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
-    /// A workflow's name, or a workflow file
+    /// A workflow's name, a workflow file, or a diagnostic's code
     #[arg(value_name = "WORKFLOW")]
     workflow: String,
     #[command(flatten)]
@@ -46,6 +48,9 @@ pub struct Explain {
 impl Explain {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Some(exit) = explain_code::explain(&self.workflow) {
+            return exit;
+        }
         match find(&self.workflow, &self.place, &self.regime.into()).await {
             Ok((house, workflow)) => {
                 let terminal = output::screen();

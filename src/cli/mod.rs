@@ -8,16 +8,19 @@ mod doctor;
 
 mod exit;
 mod explain;
+mod explain_code;
 mod graph;
 mod instant;
 
 mod house;
+mod install;
 mod list;
 mod live;
 mod log;
 mod output;
 mod place;
 mod probe;
+mod record;
 mod run;
 mod runs;
 mod schema;
@@ -27,6 +30,7 @@ mod story;
 mod summary;
 mod table;
 mod terminal;
+mod test;
 mod timeline;
 mod trace;
 
@@ -67,10 +71,12 @@ enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
     Run(run::Run),
+    Test(test::Test),
     Check(check::Check),
     Explain(explain::Explain),
     List(list::List),
     Doctor(doctor::Doctor),
+    Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
     Schema(schema::Schema),
@@ -111,10 +117,12 @@ impl Command {
             Self::Demo(demo) => demo.run().await,
             Self::Serve(serve) => serve.run().await,
             Self::Run(run) => run.run().await,
+            Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
+            Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
             Self::Schema(schema) => schema.run(),
@@ -125,13 +133,14 @@ impl Command {
     const fn lost(&self) -> Exit {
         match self {
             // 1 would say that something is wrong with the files.
-            Self::Check(_) => Exit::Usage,
+            Self::Check(_) | Self::Test(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
             | Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_)
             | Self::Schema(_) => Exit::Failed,
@@ -143,10 +152,12 @@ impl Command {
             Self::Serve(_) => Level::Serving,
             Self::Demo(_)
             | Self::Run(_)
+            | Self::Test(_)
             | Self::Check(_)
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_)
             | Self::Schema(_) => Level::Quiet,

@@ -17,7 +17,7 @@ use crate::definition::editor::shape::Shape;
 use crate::definition::editor::word::OneOf;
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned, is_null};
-use crate::definition::yaml::{Key, Kind, Node};
+use crate::definition::yaml::{Key, Kind, Node, advice};
 use crate::domain::finding::Code;
 use crate::domain::plan::Role;
 use crate::domain::time::Share;
@@ -283,9 +283,8 @@ fn expression(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<RawTex
         Kind::List(_) | Kind::Map(_) => {
             let read = if matches!(node.kind, Kind::List(_)) { "list" } else { "mapping" };
             let message = format!("{what} must be an expression; YAML reads a {read} here");
-            reader
-                .error(NOT_AN_EXPRESSION, &node.span, message)
-                .help("an expression is one bare value, as plan.questions; where it starts with [ or {, write it as a block (`|`)");
+            let help = advice::on_expression(&reader.page.source, node);
+            reader.error(NOT_AN_EXPRESSION, &node.span, message).help(help);
             None
         }
     }
