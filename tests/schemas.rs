@@ -134,6 +134,7 @@ fn places(document: Document) -> Vec<(String, &'static Place)> {
             let policy = format!("{base}/properties/policy");
             places.push((format!("{policy}/properties/on"), &keys::ON));
             places.push((format!("{policy}/properties/cutoff"), &keys::CUTOFF));
+            places.push((format!("{policy}/properties/hedge"), &keys::HEDGE));
             places.push((policy, &keys::POLICY));
         }
         places
@@ -290,6 +291,9 @@ fn values() -> Vec<Value> {
         json!({"env": "A", "file": "B"}),
         json!({"in": 1, "out": 2}),
         json!({"in": 1}),
+        json!({"after": "2s", "max_extra": "5%"}),
+        json!({"after": 2}),
+        json!({"max_extra": "5%"}),
         json!({"total": "2s"}),
         json!({"total": 2}),
         json!({"provider": "a", "model": "m"}),
@@ -306,7 +310,8 @@ fn values() -> Vec<Value> {
     values.extend([-1.0, -0.5, 0.5, 1.5, 2.5, 1_000_000.5].map(Value::from));
     let texts = [
         "2s", "2 s", "1.5s", "1500ms", "2", "2.s", "-1s", "2sec", "s", "80%", "80 %", "12.5%",
-        "100%", "100.01%", "101%", "-1%", "%", "80", "a", "A b", "a.b", "my-step", "x9_",
+        "100%", "100.01%", "101%", "-1%", "%", "80", "p49", "p50", "p99", "p100", "a", "A b",
+        "a.b", "my-step", "x9_",
     ];
     values.extend(texts.map(Value::from));
     values
@@ -406,7 +411,7 @@ fn workflow_values_are_right_or_wrong_for_loader_and_schema_alike() {
     let computed = json!({"description": "d", "steps": {"a": {"value": {"n": 1}}}});
     let filed = json!({"description": "d", "steps": {"a": {"prompt_file": "p.md"}}});
     let mut slots: Vec<(Vec<&str>, &Value)> = Vec::new();
-    let groups: [(&[&str], &Place); 7] = [
+    let groups: [(&[&str], &Place); 8] = [
         (&[], &keys::WORKFLOW),
         (&["budget"], &keys::BUDGET),
         (&["defaults"], &keys::DEFAULTS),
@@ -414,6 +419,7 @@ fn workflow_values_are_right_or_wrong_for_loader_and_schema_alike() {
         (&["steps", "a", "policy"], &keys::POLICY),
         (&["steps", "a", "policy", "on"], &keys::ON),
         (&["steps", "a", "policy", "cutoff"], &keys::CUTOFF),
+        (&["steps", "a", "policy", "hedge"], &keys::HEDGE),
     ];
     for (path, place) in groups {
         for key in place.keys {

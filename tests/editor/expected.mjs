@@ -36,7 +36,7 @@ export const bad = [
     text: step("    role: judge\n    policy: {hedge: of, on: {slow: quicker}}\n"),
     says: [
       "5:11 Value is not accepted. Valid values: \"planner\", \"executor\", \"validator\".",
-      "6:21 Value is not accepted. Valid values: \"auto\", \"off\".",
+      "6:21 A hedge is auto, off, or {after: p95, max_extra: 10%}.",
       "6:36 Value is not accepted. Valid values: \"auto\", \"next\", \"faster\", \"fail\".",
     ],
   },

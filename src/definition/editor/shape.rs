@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::definition::editor::leaf::{Anything, Duration, Text};
+use crate::definition::editor::leaf::{Anything, Duration, Share, Text};
 use crate::definition::editor::mapping::Mapping;
 use crate::definition::editor::word::word_or;
 
@@ -61,6 +61,20 @@ struct Cutoffs {
     /// long as it takes.
     #[schemars(with = "Duration")]
     total: Duration,
+}
+
+/// When another attempt joins one that has not answered.
+#[derive(JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().required(&["after"]))]
+#[expect(dead_code, reason = "only its schema is used")]
+struct HedgeAfter {
+    /// When another attempt joins: p50 to p99, a share of the times measured on the path, or a duration from 10ms to
+    /// 10m, counted from when the request was sent.
+    #[schemars(schema_with = "moment")]
+    after: Duration,
+    /// The most extra attempts, as a share of that quota's first attempts over ten minutes. Default: 10%.
+    #[schemars(with = "Share")]
+    max_extra: Share,
 }
 
 /// `policy.cutoff`.
@@ -158,10 +172,19 @@ impl JsonSchema for Hedge {
         "Hedge".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"enum": ["auto", "off"], "enumDescriptions": [
-            "It stays in the race while it can still win. The default.",
-            "It is closed before the next one starts.",
-        ]})
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut mapping = HedgeAfter::json_schema(generator);
+        mapping.remove("description");
+        let message = "A hedge is auto, off, or {after: p95, max_extra: 10%}.";
+        word_or("^(auto|off)$", message, &json!(["auto", "off"]), &mapping)
     }
+}
+
+fn moment(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": r"^(p[5-9][0-9]|[0-9]+(\.[0-9]{1,6})? *(ms|s|m|h))$",
+        "errorMessage": "This must be p50 to p99, or a duration with its unit, as 4s.",
+        "examples": ["p95", "4s"],
+    })
 }

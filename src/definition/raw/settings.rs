@@ -46,7 +46,8 @@ pub struct RawPolicy {
     #[schemars(with = "CutoffSchema")]
     pub cutoff: Option<Cutoff>,
     /// What becomes of an attempt that was cut: auto keeps it in the race while it can still win, off closes it
-    /// before the next one starts. Default: auto.
+    /// before the next one starts; `{after: p95, max_extra: 10%}` lets another one join before the cutoff. Default:
+    /// auto.
     #[schemars(with = "HedgeSchema")]
     pub hedge: Option<Hedge>,
     /// Most attempts of one step or item, all causes together, from 1 to 8. Default: 4.
