@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::exit::Exit;
+use super::explain_code;
 use super::graph::{bound, critical_path, lines, waits};
 use super::house::House;
 use super::output;
@@ -17,8 +18,7 @@ use super::terminal::{Style, Terminal, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
-    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
-    Work,
+    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions, Work,
 };
 use crate::domain::time::show;
 use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares, decide};
@@ -28,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   punctual explain support_triage     a workflow of the folder that is served
   punctual explain ./draft.yaml       a file
+  punctual explain P0207              what a diagnostic's code means, and how to mend it
 
 Nothing is asked and nothing is spent: this is what the files say, with everything inferred.";
 
@@ -35,7 +36,7 @@ Nothing is asked and nothing is spent: this is what the files say, with everythi
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
-    /// A workflow's name, or a workflow file
+    /// A workflow's name, a workflow file, or a diagnostic's code
     #[arg(value_name = "WORKFLOW")]
     workflow: String,
     #[command(flatten)]
@@ -47,6 +48,9 @@ pub struct Explain {
 impl Explain {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Some(exit) = explain_code::explain(&self.workflow) {
+            return exit;
+        }
         match find(&self.workflow, &self.place, &self.regime.into()).await {
             Ok((house, workflow)) => {
                 let terminal = output::screen();
@@ -271,11 +275,7 @@ fn after_cut(policy: &Policy) -> String {
         OnSlow::Faster => "an attempt on the faster model",
         OnSlow::Fail => return "the step fails".to_owned(),
     };
-    let old = match policy.hedge {
-        Hedge::Auto => "the one that was cut stays in the race, and the first valid answer wins",
-        Hedge::Off => "the one that was cut is closed first (hedge: off)",
-    };
-    format!("{next}; {old}")
+    format!("{next}; {}", policy.hedge)
 }
 
 const fn trouble(on: OnTrouble) -> &'static str {

@@ -19,8 +19,10 @@ use crate::workflow::Workflow;
 mod answer;
 mod check;
 mod draft;
+mod fan_out;
 mod graph;
 mod history;
+mod include;
 mod lint;
 mod models;
 mod names;
@@ -37,6 +39,7 @@ mod value;
 mod vars;
 mod version;
 
+pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
 use shape::{Shapes, Typed};
@@ -133,7 +136,9 @@ impl Lowering<'_> {
         if raw.steps.len() > STEP_LIMIT {
             let message =
                 format!("the workflow has {} steps; at most {STEP_LIMIT} can run", raw.steps.len());
-            self.reader.error(TOO_MANY_STEPS, &raw.steps_span, message);
+            self.reader
+                .error(TOO_MANY_STEPS, &raw.steps_span, message)
+                .help("work that repeats is one step with `each`, which runs up to 1000 items");
             return None;
         }
         self.read_shapes(raw);

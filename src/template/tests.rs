@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::shape::{Field, Object, Presence, Range, Shape};
 
+mod include;
 mod laws;
 
 fn integer() -> Shape {
@@ -73,10 +74,10 @@ fn good(source: &str) -> String {
 fn bad(source: &str) -> String {
     let findings = match Template::parse(source) {
         Ok(template) => template.check(&scope()),
-        Err(finding) => vec![finding],
+        Err(finding) => vec![Located { file: None, finding }],
     };
     assert_ne!(findings, [], "{source}");
-    let lines = findings.iter().map(|f| {
+    let lines = findings.iter().map(|Located { finding: f, .. }| {
         let at = source.get(f.range.clone()).expect("a range within the text");
         let help = f.help.as_deref().map(|h| format!(" ({h})")).unwrap_or_default();
         format!("{} `{at}`: {}{help}", f.code, f.message)
@@ -225,6 +226,15 @@ const WRONG: &[&str] = &[
     "{{ upper(plan.note) }}",
     "{{ input.text.upper() }}",
     "{% include 'x' %}",
+    "{% include plan.note %}",
+    "{% include ['x', 'y'] %}",
+    "{% include 'x' ~ plan.count %}",
+    "{% include 'x' ignore missing %}",
+    "{% include 'x' with context %}",
+    "{% include 'x' ignore missing without context %}",
+    "{% include 'x' if plan.count %}",
+    "{% include %}",
+    "{% from 'x' import y %}",
     "{% import 'x' as y %}",
     "{% macro f() %}{% endmacro %}",
     "{% block x %}{% endblock %}",
@@ -326,7 +336,7 @@ fn what_any_hides_fails_when_it_is_rendered() {
 #[test]
 fn a_template_is_bounded() {
     let parse = |source: &str| Template::parse(source).map(|_| ()).map_err(|f| f.code);
-    assert_eq!(parse(&"x".repeat(MAX_SOURCE + 1)), Err(code::LIMIT));
+    assert_eq!(parse(&"x".repeat(MAX_SOURCE + 1)), Err(code::TEMPLATE_LIMIT));
     for (open, inner, close) in
         [("(", "1", ")"), ("[", "", "]"), ("-", "1", ""), ("not ", "1", ""), ("{1: ", "1", "}")]
     {
@@ -351,7 +361,7 @@ fn a_template_is_bounded() {
     ] {
         assert_eq!(
             parse(&format!("{{{{ a {} }}}}", chain.repeat(300))),
-            Err(code::LIMIT),
+            Err(code::TEMPLATE_LIMIT),
             "{chain}"
         );
         let template = Template::parse(&format!("{{{{ a {} }}}}", chain.repeat(60))).expect(chain);
@@ -359,7 +369,7 @@ fn a_template_is_bounded() {
         let _ = template.render(&bindings());
     }
     let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(5000));
-    assert_eq!(parse(&elif), Err(code::LIMIT));
+    assert_eq!(parse(&elif), Err(code::TEMPLATE_LIMIT));
     let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(100));
     let _ = Template::parse(&elif).expect("few enough").check(&scope());
     assert_eq!(parse(&"{% if a %}".repeat(5000)), Err(code::TEMPLATE_SYNTAX));
@@ -392,5 +402,5 @@ fn a_rendering_is_bounded() {
 fn a_place_beyond_65535_lines_is_still_right() {
     let source = format!("{}\u{fc} {{{{ plan.qestions }}}}", "\n".repeat(70_000));
     let findings = Template::parse(&source).expect("a template").check(&scope());
-    assert_eq!(&source[findings[0].range.clone()], "qestions");
+    assert_eq!(&source[findings[0].finding.range.clone()], "qestions");
 }
