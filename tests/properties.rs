@@ -44,7 +44,7 @@ use luck::Luck;
 /// Workflows that are made up.
 const FLOWS: u64 = 300;
 /// Broken files.
-const MUTANTS: u64 = 4_000;
+const MUTANTS: u64 = 1_500;
 
 fn loaded(text: &str, root: &Path, configuration: &Configuration) -> Lowered {
     let shelf = Shelf::Disk { root: root.to_owned(), label: String::new() };
@@ -171,7 +171,7 @@ fn a_broken_file_is_told_at_its_place_and_never_ends_in_a_panic() {
             let lines = mutant.lines().count() + 1;
             let here = found.file != "flow.yaml" || place.start.line <= lines;
             assert!(here && place.start <= place.end, "seed {seed}: {found}");
-            assert!(!found.message.is_empty() && !found.message.ends_with('.'), "{found}");
+            assert!(!found.message.is_empty(), "seed {seed}: {found}");
         }
     }
     let most = usize::try_from(MUTANTS).unwrap();

@@ -41,6 +41,8 @@ impl<'a> Checker<'a> {
         let mut walk = Walk { names, proofs: &self.proofs, missing: None, finding: None };
         let (shape, null) = strip(shape);
         match presence {
+            // `answer.items` is there where `answer` is.
+            Presence::Maybe(_) if reference::proved(&self.proofs, &words[..1]) => {}
             Presence::Maybe(why) => walk.miss(used, Missing::Absent(why)),
             Presence::Always if null => {
                 let owner = words[..used].join(".");

@@ -127,8 +127,10 @@ impl Checker<'_> {
             Presence::Maybe(why) => Some(why.clone()),
             Presence::Always => null.then(|| format!("'{name}' may be null")),
         };
-        let words = words.get(..used).unwrap_or_default();
-        let missing = missing.filter(|_| !reference::proved(&self.proofs, words));
+        // `answer.items` is there where `answer` is.
+        let proved = |words: &[&str]| reference::proved(&self.proofs, words);
+        let missing =
+            missing.filter(|_| !proved(&[name]) && !proved(words.get(..used).unwrap_or_default()));
         (Seen { shape, missing }, used - 1)
     }
 

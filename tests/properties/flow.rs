@@ -286,7 +286,7 @@ impl<'a> Flow<'a> {
         if self.luck.percent(15) {
             let field = self.luck.pick(&fields).clone();
             let path = present(&field.name, &field, false);
-            let check = field.kind.condition(&path, self.luck);
+            let check = condition_on(&path, &field, false, self.luck);
             let _ = writeln!(self.text, "    check:\n      - {check} or true");
         }
         if judge {
@@ -394,10 +394,7 @@ impl<'a> Flow<'a> {
         let known = self.luck.pick(&plain).clone();
         let field = self.luck.pick(&known.fields).clone();
         let path = present(&format!("{}.{}", known.name, field.name), &field, known.missing);
-        if field.kind == Kind::Detail && (known.missing || field.optional) {
-            return format!("{path} != ''");
-        }
-        field.kind.condition(&path, self.luck)
+        condition_on(&path, &field, known.missing, self.luck)
     }
 
     /// A list to fan out over, and what its items are: texts, or findings.
@@ -415,6 +412,14 @@ impl<'a> Flow<'a> {
         let (list, kind) = self.luck.pick(&lists).clone();
         (format!("take({list}, 6)"), kind)
     }
+}
+
+/// A condition on what [`present`] has made of a field.
+fn condition_on(path: &str, field: &Field, missing: bool, luck: &mut Luck) -> String {
+    if field.kind == Kind::Detail && (missing || field.optional) {
+        return format!("{path} != ''");
+    }
+    field.kind.condition(path, luck)
 }
 
 /// The field at `path` of an expression; its default where it may be missing.
