@@ -125,9 +125,25 @@ fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn a_schema_is_printed_as_committed_and_an_unknown_kind_names_the_known() {
+    let bench = Bench::new(&[]);
+    for kind in ["workflow", "config", "cases"] {
+        let left = bench.run(&["schema", kind]);
+        let file = manifest().join(format!("schemas/{kind}.schema.json"));
+        let committed = std::fs::read_to_string(file).unwrap();
+        assert_eq!((left.code, left.err.as_str()), (0, ""));
+        assert_eq!(left.out, committed);
+    }
+    let left = bench.run(&["schema", "workflw"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""));
+    insta::assert_snapshot!("schema_unknown_kind", left.err);
+}
+
+#[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands = ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    let commands =
+        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace", "schema"];
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
@@ -371,7 +387,7 @@ fn explain_draws_the_graph_and_spells_out_the_cutoffs() {
 fn a_run_can_be_looked_at_afterwards() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();
-    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let input = format!("@{folder}/workflows/inputs/support_triage.json");
     let run = ["run", "support_triage", "--dir", &folder, "--input", &input];
     let left = bench.run(&simulated(&run));
     assert_eq!(left.code, 0, "{}", left.err);
@@ -449,7 +465,7 @@ fn the_demo_shows_a_cut_a_swap_and_a_repair_from_anywhere() {
 fn the_demo_comes_about_by_the_same_decisions_in_virtual_time() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();
-    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let input = format!("@{folder}/workflows/inputs/support_triage.json");
     let run = ["run", "support_triage", "--dir", &folder, "--input", &input, "--json"];
     let luck = ["--simulate", "brownout", "--seed", "68", "--speed", "max"];
     let report = json(&bench.run(&[&run[..], &luck[..]].concat()).out);

@@ -18,8 +18,7 @@ use super::terminal::{Style, Terminal, wrap};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
-    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
-    Work,
+    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions, Work,
 };
 use crate::domain::time::show;
 use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares, decide};
@@ -276,11 +275,7 @@ fn after_cut(policy: &Policy) -> String {
         OnSlow::Faster => "an attempt on the faster model",
         OnSlow::Fail => return "the step fails".to_owned(),
     };
-    let old = match policy.hedge {
-        Hedge::Auto => "the one that was cut stays in the race, and the first valid answer wins",
-        Hedge::Off => "the one that was cut is closed first (hedge: off)",
-    };
-    format!("{next}; {old}")
+    format!("{next}; {}", policy.hedge)
 }
 
 const fn trouble(on: OnTrouble) -> &'static str {

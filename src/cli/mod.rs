@@ -13,20 +13,24 @@ mod graph;
 mod instant;
 
 mod house;
+mod install;
 mod list;
 mod live;
 mod log;
 mod output;
 mod place;
 mod probe;
+mod record;
 mod run;
 mod runs;
+mod schema;
 mod serve;
 mod side;
 mod story;
 mod summary;
 mod table;
 mod terminal;
+mod test;
 mod timeline;
 mod trace;
 
@@ -67,12 +71,15 @@ enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
     Run(run::Run),
+    Test(test::Test),
     Check(check::Check),
     Explain(explain::Explain),
     List(list::List),
     Doctor(doctor::Doctor),
+    Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Schema(schema::Schema),
 }
 
 /// Threads that are still busy when a command has ended get this long.
@@ -110,12 +117,15 @@ impl Command {
             Self::Demo(demo) => demo.run().await,
             Self::Serve(serve) => serve.run().await,
             Self::Run(run) => run.run().await,
+            Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
+            Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Schema(schema) => schema.run(),
         }
     }
 
@@ -123,15 +133,17 @@ impl Command {
     const fn lost(&self) -> Exit {
         match self {
             // 1 would say that something is wrong with the files.
-            Self::Check(_) => Exit::Usage,
+            Self::Check(_) | Self::Test(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
             | Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Exit::Failed,
+            | Self::Trace(_)
+            | Self::Schema(_) => Exit::Failed,
         }
     }
 
@@ -140,12 +152,15 @@ impl Command {
             Self::Serve(_) => Level::Serving,
             Self::Demo(_)
             | Self::Run(_)
+            | Self::Test(_)
             | Self::Check(_)
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Level::Quiet,
+            | Self::Trace(_)
+            | Self::Schema(_) => Level::Quiet,
         }
     }
 }

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::argument;
 use super::exit::Exit;
 use super::house::{House, folder_of};
-use super::instant;
+use super::instant::{self, Instant};
 use super::live::{BEAT, Block, steps};
 use super::output;
 use super::place::{Place, Simulated, Speed, State, shown};
+use super::record::Record;
 use super::summary;
 use super::terminal::Style;
 use crate::definition::catalog::{NO_FOLDER, load_file};
@@ -41,6 +42,8 @@ Examples:
   punctual run ./draft.yaml --set text=hello           a file that no folder serves yet
   punctual run summarize --set text=hello --simulate busy --seed 7 --speed 20
                                                        no model is asked, and nothing is spent
+  punctual run triage --input @ticket.json --record --name 'a refund in time'
+                                                       the run becomes a case of 'punctual test'
 
 The output goes to standard output, everything else to standard error. --set lays fields over
 --input. Exit codes: 0 delivered or degraded, 1 failed, 2 wrong usage or input. Ctrl-C, SIGTERM and
@@ -65,6 +68,12 @@ pub struct Run {
     /// Neither joins an identical run nor continues from its steps
     #[arg(long)]
     fresh: bool,
+    /// Writes the run into the cases beside the workflow, as one that 'punctual test' runs
+    #[arg(long)]
+    record: bool,
+    /// What the recorded case is called
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    name: Option<String>,
     /// Prints the whole run report instead of the output alone
     #[arg(long)]
     json: bool,
@@ -103,19 +112,34 @@ impl Run {
                 show(workflow.plan.deadline)
             ));
         }
-        let (report, signal) = if self.simulated.speed == Some(Speed::Virtual) {
+        let record = self.prepared(&house, &workflow)?;
+        let (told, signal) = if self.simulated.speed == Some(Speed::Virtual) {
             (self.play(&house, &workflow, input)?, None)
         } else {
             self.live(&house, &workflow, input).await?
         };
+        let Instant { report, recorded } = told;
         self.show(&report);
         if let Some(signal) = signal {
             return Ok(Exit::Signal(signal));
         }
+        let written = record.map_or(Exit::Done, |it| it.write(&report, recorded, &self.place));
         Ok(match report.outcome.as_str() {
-            "delivered" | "degraded" => Exit::Done,
+            "delivered" | "degraded" => written,
             _ => Exit::Failed,
         })
+    }
+
+    /// Where the run is to be recorded, looked at before anything is spent.
+    fn prepared(&self, house: &House, workflow: &Arc<Workflow>) -> Result<Option<Record>, Exit> {
+        if !self.record {
+            return Ok(None);
+        }
+        let builtin = house.folder.is_builtin();
+        let deadline = self.deadline.filter(|asked| *asked < workflow.plan.deadline);
+        Record::prepare(workflow, builtin, self.name.as_deref(), deadline)
+            .map(Some)
+            .map_err(|why| output::refuse(Exit::Usage, format_args!("--record: {why}")))
     }
 
     /// In real time, or in real time sped up.
@@ -124,7 +148,7 @@ impl Run {
         house: &House,
         workflow: &Arc<Workflow>,
         input: Value,
-    ) -> Result<(RunReport, Option<u8>), Exit> {
+    ) -> Result<(Instant, Option<u8>), Exit> {
         let (host, wrong) = house
             .host(&self.simulated, &self.state)
             .map_err(|error| output::refuse(Exit::Usage, error))?;
@@ -134,15 +158,17 @@ impl Run {
         if !wrong.is_empty() {
             return Err(Exit::Usage);
         }
-        let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
+        // Steps that an earlier run has validated have no attempts to record.
+        let fresh = self.fresh || self.record;
+        let options = CallOptions { deadline: self.deadline, fresh, keep: self.record };
         let mut signals = Signals::listen()
             .map_err(|why| output::refuse(Exit::Failed, format_args!("no signals: {why}")))?;
         let handle = host
             .start(workflow, input, &options)
             .map_err(|no| refused(workflow, &no, &self.fields))?;
-        let told = follow(&handle, &mut signals).await;
+        let (report, signal) = follow(&handle, &mut signals).await;
         host.drain(LAST_WORD).await;
-        Ok(told)
+        Ok((Instant { report, recorded: handle.recorded() }, signal))
     }
 
     /// In virtual time.
@@ -151,9 +177,9 @@ impl Run {
         house: &House,
         workflow: &Arc<Workflow>,
         input: Value,
-    ) -> Result<RunReport, Exit> {
+    ) -> Result<Instant, Exit> {
         let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
-        let report = self
+        let instant = self
             .simulated
             .fits(house.simulated())
             .map_err(|error| output::refuse(Exit::Usage, error))
@@ -162,11 +188,11 @@ impl Run {
                     .map_err(|no| refused(workflow, &no, &self.fields))
             })?;
         if let Some(store) = self.state.store()
-            && let Err(error) = store.append(&report)
+            && let Err(error) = store.append(&instant.report)
         {
             output::note(format_args!("warning: the run could not be kept: {error}"));
         }
-        Ok(report)
+        Ok(instant)
     }
 
     fn show(&self, report: &RunReport) {
@@ -231,7 +257,7 @@ async fn find_file(
     configured(&house)?;
     let lowered = load_file(file, &house.catalog.configuration);
     match lowered.workflow {
-        Some(workflow) => Ok((house, workflow)),
+        Some(workflow) => Ok((house.with_cases_of(file, &workflow), workflow)),
         None => Err(broken(&shown(file), &lowered.diagnostics)),
     }
 }

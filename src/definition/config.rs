@@ -19,6 +19,7 @@ mod read;
 mod tests;
 
 pub use found::from_environment;
+pub(in crate::definition) use read::RawConfiguration;
 pub use lower::{
     ALIAS_CYCLE, BAD_NAME, KEY_NOT_SET, NO_PATH, UNKNOWN_MODEL, UNKNOWN_PROVIDER, list, load, near,
 };
@@ -161,6 +162,20 @@ impl Configuration {
             unusable: Vec::new(),
             ..self.clone()
         }
+    }
+
+    /// This configuration with each provider played by the simulator; one of defaults alone gets the simulator's models.
+    #[must_use]
+    pub fn rehearsed(&self, regime: &str, seed: u64) -> Self {
+        if matches!(self.origin, Origin::Found(_) | Origin::Simulated) {
+            return self.on_simulator(regime, seed);
+        }
+        let mut played = self.clone();
+        for provider in &mut played.providers {
+            let settings = SimulatorSettings { regime: regime.to_owned(), seed };
+            provider.dialect = Dialect::Simulated(settings);
+        }
+        played
     }
 
     /// Whether every answer is made up by the simulator.

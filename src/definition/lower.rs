@@ -22,6 +22,7 @@ mod draft;
 mod fan_out;
 mod graph;
 mod history;
+mod include;
 mod lint;
 mod models;
 mod names;
@@ -38,6 +39,7 @@ mod value;
 mod vars;
 mod version;
 
+pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
 use shape::{Shapes, Typed};

@@ -11,9 +11,11 @@
 //! advice; P09 not yet supported. [`reference`] explains each.
 
 pub mod builtin;
+pub mod case;
 pub mod catalog;
 pub mod config;
 pub mod diagnostic;
+pub mod editor;
 pub mod environment;
 pub mod folder;
 pub mod keys;

@@ -161,8 +161,8 @@ impl Lowering<'_> {
     }
 
     fn check_template(&mut self, text: &Text<Template>, scope: &Scope, owner: &str) {
-        for finding in text.body.check(scope) {
-            self.finding(&finding, &text.origin, owner);
+        for found in text.body.check(scope) {
+            self.located(&found, text, owner);
         }
     }
 
