@@ -50,6 +50,15 @@ pub enum Example {
         /// Without it.
         right: &'static str,
     },
+    /// Cases beside a workflow.
+    Cases {
+        /// The workflow.
+        workflow: &'static str,
+        /// Cases with the problem.
+        wrong: &'static str,
+        /// Cases without it.
+        right: &'static str,
+    },
     /// Several files of a folder, by their paths.
     Folder {
         /// With the problem.
@@ -89,6 +98,7 @@ pub fn entries() -> Vec<&'static Entry> {
         shape::ENTRIES,
         graph::ENTRIES,
         work::ENTRIES,
+        case::ENTRIES,
         advice::ENTRIES,
         configuration::ENTRIES,
         file::ENTRIES,
@@ -136,11 +146,15 @@ impl Entry {
     #[must_use]
     pub fn files(&self) -> [Vec<(&'static str, &'static str)>; 2] {
         const WORKFLOW: &str = "workflows/example.yaml";
+        const CASES: &str = "workflows/example.cases.yaml";
         const CONFIGURATION: &str = "punctual.yaml";
         match self.example {
             Example::Workflow { wrong, right } => [wrong, right].map(|t| vec![(WORKFLOW, text(t))]),
             Example::Configuration { wrong, right } => {
                 [wrong, right].map(|t| vec![(CONFIGURATION, text(t))])
+            }
+            Example::Cases { workflow, wrong, right } => {
+                [wrong, right].map(|t| vec![(WORKFLOW, text(workflow)), (CASES, text(t))])
             }
             Example::Folder { wrong, right } => {
                 [wrong, right].map(|files| files.iter().map(|(n, t)| (*n, text(t))).collect())

@@ -12,6 +12,7 @@ pub fn told(code: &str) -> Option<[Files; 2]> {
         "P0604" => [utf16(), with("")],
         "P0605" => [200, 3].map(steps),
         "P0607" => [1001, 2].map(workflows),
+        "P0709" => [501, 2].map(cases),
         "P0610" => [70, 60].map(nested),
         "P0611" => [9, 3].map(aliases),
         "P0612" => [13, 3].map(doubling_shapes),
@@ -77,6 +78,12 @@ fn cases(count: usize) -> Files {
 fn workflows(count: usize) -> Files {
     let one = with("").remove(0).1;
     (0..count).map(|n| (format!("workflows/w{n}.yaml"), one.clone())).collect()
+}
+
+fn cases(count: usize) -> Files {
+    let case = |n: usize| format!("- name: case {n}\n  input: {{question: why}}\n");
+    let cases = ("workflows/example.cases.yaml".to_owned(), lines(count, case).into_bytes());
+    with("").into_iter().chain([cases]).collect()
 }
 
 fn nested(depth: usize) -> Files {

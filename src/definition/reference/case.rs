@@ -2,322 +2,235 @@
 
 use super::{Entry, Example};
 
-const FLOW: &str = r#"
-description: Sorts a message.
-input: {message: string}
-steps:
-  sort: {max_tokens: 50, prompt: "Sort {{ input.message }}", output: {kind: refund | other}}
-"#;
-
-const EACH: &str = r#"
-description: Sorts messages.
-input: {messages: [string]}
-steps:
-  sort:
-    each: input.messages
-    max_tokens: 50
-    prompt: "Sort {{ item }}"
-    output: {kind: refund | other}
-"#;
-
-const ASKED: &str = r#"
-- name: a question
-  input: {message: Where is my money?}
-"#;
-
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         code: "P0701",
         title: "two cases of one name",
-        text: "A case is known by its name: in the lines of `punctual test`, and to `--name` of `run --record`. Say \
-               what is special about each of them.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: money
-  input: {message: Where is my money?}
-- name: money
-  input: {message: I want it back.}
+        text: "Reports and `punctual test` name a case by its name alone, so each has its own within a file. Say what is special \
+               about each.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+- name: a refund
+  input: {message: Where is my parcel?}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
 - name: a question
-  input: {message: Where is my money?}
-- name: a demand
-  input: {message: I want it back.}
+  input: {message: Where is my parcel?}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0702",
-        title: "a step that a case cannot name",
-        text: "`answers` and `expect` name steps of the workflow, and items as `step[0]`. A `value` step is \
-               computed: no model answers there, so that none can be recorded.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+        title: "a case names a step that is not there",
+        text: "`answers`, `missing`, `unverified` and `steps` name steps of the workflow that ask a model. This one does not exist, \
+               or is computed; an item is named `step[0]`. An answer to no step would never be given, and the case would test \
+               something else than it says.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
   answers: {srot: {kind: refund}}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
   answers: {sort: {kind: refund}}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0703",
         title: "what no model can have answered",
-        text: "An answer is an object, which is sent as JSON, or text, which is sent as it stands; of an `each` \
-               step a list of them, one an item. Several attempts are `{$attempts: […]}`, and `$fate` says how one \
-               fares: an attempt that ends in `error`, `rate_limited` or `hang` has no answer.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  answers: {sort: 42}
+        text: "A step without `each` answers once: an object for JSON, text for what the model sends word for word. A step with \
+               `each` has a list, one answer for each item. Several attempts are written `{$attempts: [first, second]}`, \
+               and a failing one `{$fate: error}`.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+  answers:
+    sort: [{kind: refund}]
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  answers: {sort: {kind: refund}}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
+  answers:
+    sort: {kind: refund}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0704",
         title: "an input that the workflow refuses",
-        text: "The input of a case is checked as the arguments of a call are, files that it names included: a case \
-               that cannot be called would test nothing.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {mesage: Where is my money?}
+        text: "The input of a case is checked like a caller's arguments: a field is missing, unknown or of the wrong type. The help \
+               shows the input that the workflow takes.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {mesage: My money back please.}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0705",
-        title: "a last answer that its step refuses",
-        text: "The last answer that is recorded repeats. Where it fits neither the step's shape nor its `check`, \
-               the step can only fail. That is what some cases are about, and then they expect it: `outcome: \
-               failed`, or the step among `missing`. To test a repair, add the answer that follows.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  answers: {sort: {kind: money}}
+        title: "advice: an answer that its step refuses each time",
+        text: "The recorded answer fits neither the step's `output` nor its `check`, and no other follows it: the step will fail in \
+               this case. To test the repair, record what comes after it, `{$attempts: [this, then that]}`; otherwise mend \
+               the answer.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+  answers: {sort: {kind: refunds}}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question, repaired
-  input: {message: Where is my money?}
-  answers: {sort: {$attempts: [{kind: money}, {kind: refund}]}}
+            right: r#"
+- name: a refund after a repair
+  input: {message: My money back please.}
+  answers: {sort: {$attempts: [{kind: refunds}, {kind: refund}]}}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0706",
         title: "more or fewer answers than items",
-        text: "An `each` step answers once for each item, in the order of its list. Answers beyond the list are an \
-               error. Items without one are made up by shape, and not held to `check`: that is a warning, unless \
-               `null` says that it is meant.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", EACH),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: two messages
-  input: {messages: [One., Two.]}
-  answers: {sort: [{kind: refund}]}
+        text: "A step with `each` has one answer for each item, in the order of the input. More are an error; fewer are a warning, as \
+               the others are made up by shape and no `check` is asked of them. `null` says that this is meant.",
+        example: Example::Cases {
+            workflow: SORT_ALL,
+            wrong: r#"
+- name: one message
+  input: {messages: [My money back please.]}
+  answers:
+    sort:
+      - {kind: refund}
+      - {kind: other}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", EACH),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
+            right: r#"
 - name: two messages
-  input: {messages: [One., Two.]}
-  answers: {sort: [{kind: refund}, null]}
+  input: {messages: [My money back please., Where is my parcel?]}
+  answers:
+    sort:
+      - {kind: refund}
+      - {kind: other}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0707",
-        title: "a field that the output does not have",
-        text: "`expect.output` is compared key by key with what the workflow yields, whose shape is known: a key \
-               that it does not have would never be equal.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  expect: {output: {kid: refund}}
+        title: "a case expects a field that the output does not have",
+        text: "`expect.output` is compared field by field with the workflow's result. It can never have this field, so the case could \
+               never pass. The help names the fields that exist.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+  expect: {output: {knd: refund}}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
   expect: {output: {kind: refund}}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0708",
         title: "an expectation that nothing can meet",
-        text: "What is expected has a type or a word that the output never has there; leaves out a field of an \
-               object in a list, where all is compared exactly; or asks a failed run for an output.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  expect: {output: {kind: money}}
+        text: "The value has a type or a word that the output cannot have, or two expectations exclude each other: a failed run has no \
+               output, a delivered one no failure. The case could never pass, whatever the model answers.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+  expect: {output: {kind: refunds}}
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
   expect: {output: {kind: refund}}
 "#,
-                ),
-            ],
         },
     },
     Entry {
         code: "P0709",
-        title: "too many cases, or too large inputs",
-        text: "Of one cases file 500 cases are read, and of the files that their inputs name 16 MiB together. Keep \
-               the cases that differ in what they test; lay fields over one document instead of keeping a copy for \
-               each.",
+        title: "more cases, or more input, than are read",
+        text: "A cases file holds at most 500 cases, and their input files 16 MiB together: they are read whenever the folder is loaded. \
+               Keep the cases that show something different.",
         example: Example::Told {
-            wrong: "A cases file of 501 cases.",
-            right: "A cases file of the ten that differ in what they test.",
+            wrong: "A file with 501 cases.",
+            right: "A file with the few that differ.",
         },
     },
     Entry {
         code: "P0710",
         title: "cases without their workflow",
-        text: "The cases of NAME.yaml stand in NAME.cases.yaml, in the same folder. Rename the file, or remove it.",
+        text: "The cases of `NAME.yaml` stand in `NAME.cases.yaml` in the same folder, and there is no such workflow. They would never \
+               be run. Rename the file, or put it beside its workflow.",
         example: Example::Folder {
-            wrong: &[("workflows/example.yaml", FLOW), ("workflows/exampel.cases.yaml", ASKED)],
-            right: &[("workflows/example.yaml", FLOW), ("workflows/example.cases.yaml", ASKED)],
+            wrong: &[("workflows/example.yaml", SORT), ("workflows/exmple.cases.yaml", CASE)],
+            right: &[("workflows/example.yaml", SORT), ("workflows/example.cases.yaml", CASE)],
         },
     },
     Entry {
         code: "P0711",
-        title: "a check of a case that is no condition",
-        text: "Each line of `expect.check` is an expression over `output`, `input` and `run` that is true or false.",
-        example: Example::Folder {
-            wrong: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
-  expect: {check: [output.kind]}
+        title: "a case's `check` that is neither true nor false",
+        text: "A condition of `expect.check` is met where it is true. A text, number or list is no condition: compare it, as \
+               `length(output.bullets) <= 5`.",
+        example: Example::Cases {
+            workflow: SORT,
+            wrong: r#"
+- name: a refund
+  input: {message: My money back please.}
+  expect:
+    check:
+      - output.kind
 "#,
-                ),
-            ],
-            right: &[
-                ("workflows/example.yaml", FLOW),
-                (
-                    "workflows/example.cases.yaml",
-                    r#"
-- name: a question
-  input: {message: Where is my money?}
+            right: r#"
+- name: a refund
+  input: {message: My money back please.}
   expect:
     check:
       - output.kind == "refund"
 "#,
-                ),
-            ],
         },
     },
 ];
+
+const SORT: &str = r#"
+description: Sorts a message.
+input: {message: string}
+steps:
+  sort: {max_tokens: 50, prompt: "{{ input.message }}", output: {kind: refund | other}}
+"#;
+
+const SORT_ALL: &str = r#"
+description: Sorts messages.
+input:
+  messages: {$type: [string], $max: 8}
+steps:
+  sort:
+    each: input.messages
+    max_tokens: 50
+    prompt: "{{ item }}"
+    output: {kind: refund | other}
+"#;
+
+const CASE: &str = r#"
+- name: a refund
+  input: {message: My money back please.}
+"#;

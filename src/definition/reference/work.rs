@@ -61,33 +61,30 @@ steps:
     Entry {
         code: "P0414",
         title: "a name in a `check` that could mean two things",
-        text: "In a `check` the fields of the step's own answer stand bare, beside `input`, `vars` and other steps. Here a field \
-               has the name of one of these, so the condition could mean either. Rename the field or the step.",
+        text: "In a `check` the fields of the step's own answer stand bare, beside what every text sees: `input`, `vars`, `run`, the \
+               item. Here a field has one of these names, so the condition could mean either. Rename the field.",
         example: Example::Workflow {
             wrong: r#"
-description: Plans and writes a text.
-input: {topic: string}
+description: Finds the question in a message.
+input: {message: string}
 steps:
-  plan: {max_tokens: 100, prompt: "Plan {{ input.topic }}"}
-  draft:
-    max_tokens: 300
-    prompt: "Write {{ plan.text }}"
-    output: {plan: string, body: string}
+  find:
+    max_tokens: 100
+    prompt: "The question in {{ input.message }}"
+    output: {input: string}
     check:
-      - plan != ""
+      - input != ""
 "#,
             right: r#"
-description: Plans and writes a text.
-input: {topic: string}
+description: Finds the question in a message.
+input: {message: string}
 steps:
-  plan: {max_tokens: 100, prompt: "Plan {{ input.topic }}", output: {points: [string]}}
-  draft:
-    max_tokens: 300
-    model: balanced
-    prompt: "Write {{ plan.points | tojson }}"
-    output: {outline: string, body: string}
+  find:
+    max_tokens: 100
+    prompt: "The question in {{ input.message }}"
+    output: {question: string}
     check:
-      - outline != ""
+      - question != "" and contains(input.message, question)
 "#,
         },
     },
