@@ -2,10 +2,12 @@
 //! nothing here decides anything about a run.
 
 mod argument;
+mod chance;
 mod check;
 mod demo;
 mod doctor;
 
+mod dry;
 mod exit;
 mod explain;
 mod graph;
@@ -15,8 +17,10 @@ mod house;
 mod list;
 mod live;
 mod log;
+mod mermaid;
 mod output;
 mod place;
+mod prior;
 mod probe;
 mod run;
 mod runs;
@@ -28,6 +32,7 @@ mod table;
 mod terminal;
 mod timeline;
 mod trace;
+mod worst;
 
 use std::process::ExitCode;
 use std::time::Duration;

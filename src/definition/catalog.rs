@@ -146,6 +146,25 @@ pub fn load_file(path: &Path, configuration: &Configuration) -> Lowered {
     }
 }
 
+/// The text that `workflow` was made of, read once more, under its name in diagnostics. `None` where it is gone.
+#[must_use]
+pub fn source_of(
+    folder: &Folder,
+    configuration: &Configuration,
+    workflow: &Workflow,
+) -> Option<Source> {
+    let file = workflow.file.file_name()?.to_string_lossy().into_owned();
+    let places = shelves(folder, configuration);
+    let place = places.into_iter().find(|place| place.path(&file) == workflow.file);
+    match place {
+        Some(place) => {
+            let (label, name) = (place.label(&file), workflow.name.clone());
+            read(&Entry { name, file, shelf: Arc::new(place) }, &label).ok()
+        }
+        None => read_file(&workflow.file, slashes(&workflow.file), &file).ok(),
+    }
+}
+
 /// A workflow file.
 struct Entry {
     name: String,

@@ -27,6 +27,7 @@ use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{StepContent, WorkContent, Workflow};
 
+pub use prompt::instruction_tokens;
 pub use report::Progress;
 
 /// Something only the outside can do.

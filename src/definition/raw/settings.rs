@@ -1,26 +1,40 @@
 //! Keys that are merged: `punctual.yaml` < a workflow's `defaults` < a step, key by key.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::definition::keys::{self, Place};
 use crate::definition::page::{Reader, Spanned};
+use crate::definition::source::Spot;
 use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::money::Usd;
 use crate::domain::plan::{
     Cutoff, Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Policy,
+    Reactions,
 };
+
+/// A value that is merged, and the place that says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands in its own file, which need not be the one at hand.
+    pub span: Range<usize>,
+    /// The same for people.
+    pub spot: Spot,
+}
 
 /// Model settings and policy as far as one place says them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawSettings {
     /// `model`
-    pub model: Option<Spanned<String>>,
+    pub model: Option<Setting<String>>,
     /// `max_tokens`
-    pub max_tokens: Option<Spanned<u32>>,
+    pub max_tokens: Option<Setting<u32>>,
     /// `temperature`
-    pub temperature: Option<Spanned<f64>>,
+    pub temperature: Option<Setting<f64>>,
     /// `effort`
-    pub effort: Option<Spanned<&'static str>>,
+    pub effort: Option<Setting<&'static str>>,
     /// `policy`
     pub policy: RawPolicy,
 }
@@ -29,47 +43,47 @@ pub struct RawSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawPolicy {
     /// `cutoff`
-    pub cutoff: Option<Cutoff>,
+    pub cutoff: Option<Setting<Cutoff>>,
     /// `hedge`
-    pub hedge: Option<Hedge>,
+    pub hedge: Option<Setting<Hedge>>,
     /// `attempts`
-    pub attempts: Option<u32>,
+    pub attempts: Option<Setting<u32>>,
     /// `max_swaps`
-    pub max_swaps: Option<u32>,
+    pub max_swaps: Option<Setting<u32>>,
     /// `swap_delay`
-    pub swap_delay: Option<Duration>,
+    pub swap_delay: Option<Setting<Duration>>,
     /// `on`
     pub on: RawReactions,
 }
 
 /// `policy.on` as far as one place says it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawReactions {
     /// `slow`
-    pub slow: Option<OnSlow>,
+    pub slow: Option<Setting<OnSlow>>,
     /// `limited`
-    pub limited: Option<OnTrouble>,
+    pub limited: Option<Setting<OnTrouble>>,
     /// `down`
-    pub down: Option<OnTrouble>,
+    pub down: Option<Setting<OnTrouble>>,
     /// `invalid`
-    pub invalid: Option<OnInvalid>,
+    pub invalid: Option<Setting<OnInvalid>>,
     /// `too_long`
-    pub too_long: Option<OnTooLong>,
+    pub too_long: Option<Setting<OnTooLong>>,
     /// `refused`
-    pub refused: Option<OnRefused>,
+    pub refused: Option<Setting<OnRefused>>,
     /// `rejected`
-    pub rejected: Option<OnRejected>,
+    pub rejected: Option<Setting<OnRejected>>,
 }
 
 /// `budget` as far as one place says it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawBudget {
     /// `usd`
-    pub usd: Option<Spanned<Usd>>,
+    pub usd: Option<Setting<Usd>>,
     /// `tokens`
-    pub tokens: Option<Spanned<u64>>,
+    pub tokens: Option<Setting<u64>>,
     /// `calls`
-    pub calls: Option<Spanned<u32>>,
+    pub calls: Option<Setting<u32>>,
 }
 
 const EFFORTS: [(&str, &str); 7] = [
@@ -81,7 +95,33 @@ const EFFORTS: [(&str, &str); 7] = [
     ("xhigh", "xhigh"),
     ("max", "max"),
 ];
-const TROUBLE: [(&str, OnTrouble); 2] = [("next", OnTrouble::Next), ("fail", OnTrouble::Fail)];
+/// The words of `policy.hedge`.
+pub const HEDGE: [(&str, Hedge); 2] = [("off", Hedge::Off), ("auto", Hedge::Auto)];
+/// The words of `policy.on.slow`.
+pub const SLOW: [(&str, OnSlow); 4] = [
+    ("auto", OnSlow::Auto),
+    ("next", OnSlow::Next),
+    ("faster", OnSlow::Faster),
+    ("fail", OnSlow::Fail),
+];
+/// The words of `policy.on.limited` and `policy.on.down`.
+pub const TROUBLE: [(&str, OnTrouble); 2] = [("next", OnTrouble::Next), ("fail", OnTrouble::Fail)];
+/// The words of `policy.on.invalid`.
+pub const INVALID: [(&str, OnInvalid); 4] = [
+    ("repair", OnInvalid::Repair),
+    ("stronger", OnInvalid::Stronger),
+    ("next", OnInvalid::Next),
+    ("fail", OnInvalid::Fail),
+];
+/// The words of `policy.on.too_long`.
+pub const TOO_LONG: [(&str, OnTooLong); 2] =
+    [("larger", OnTooLong::Larger), ("fail", OnTooLong::Fail)];
+/// The words of `policy.on.refused`.
+pub const REFUSED: [(&str, OnRefused); 3] =
+    [("stronger", OnRefused::Stronger), ("next", OnRefused::Next), ("fail", OnRefused::Fail)];
+/// The words of `policy.on.rejected`.
+pub const REJECTED: [(&str, OnRejected); 2] =
+    [("fail", OnRejected::Fail), ("accept", OnRejected::Accept)];
 
 /// Shortest and longest fixed cutoff.
 const CUTOFFS: std::ops::RangeInclusive<Duration> =
@@ -100,10 +140,14 @@ impl RawSettings {
     /// Reads one key, where it is a setting.
     pub fn read_key(&mut self, reader: &mut Reader<'_>, key: &Key, value: &Node, what: &str) {
         match key.name.as_str() {
-            "model" => self.model = reader.text(value, what),
-            "max_tokens" => self.max_tokens = reader.small(value, what, 1..=1_000_000),
-            "temperature" => self.temperature = reader.number(value, what, 0.0..=2.0),
-            "effort" => self.effort = reader.word(value, what, &EFFORTS),
+            "model" => self.model = Setting::of(reader.text(value, what), reader),
+            "max_tokens" => {
+                self.max_tokens = Setting::of(reader.small(value, what, 1..=1_000_000), reader);
+            }
+            "temperature" => {
+                self.temperature = Setting::of(reader.number(value, what, 0.0..=2.0), reader);
+            }
+            "effort" => self.effort = Setting::of(reader.word(value, what, &EFFORTS), reader),
             "policy" => self.policy = RawPolicy::read(reader, value),
             _ => {}
         }
@@ -113,10 +157,10 @@ impl RawSettings {
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         Self {
-            model: self.model.clone().or_else(|| base.model.clone()),
-            max_tokens: self.max_tokens.clone().or_else(|| base.max_tokens.clone()),
-            temperature: self.temperature.clone().or_else(|| base.temperature.clone()),
-            effort: self.effort.clone().or_else(|| base.effort.clone()),
+            model: first(self.model.as_ref(), base.model.as_ref()),
+            max_tokens: first(self.max_tokens.as_ref(), base.max_tokens.as_ref()),
+            temperature: first(self.temperature.as_ref(), base.temperature.as_ref()),
+            effort: first(self.effort.as_ref(), base.effort.as_ref()),
             policy: self.policy.over(&base.policy),
         }
     }
@@ -128,23 +172,27 @@ impl RawPolicy {
         for (key, value) in reader.map(node, &keys::POLICY) {
             let what = format!("`policy.{}`", key.name);
             match key.name.as_str() {
-                "cutoff" => policy.cutoff = cutoff(reader, value),
+                "cutoff" => {
+                    let read = cutoff(reader, value);
+                    let read =
+                        read.map(|cutoff| Spanned { value: cutoff, span: value.span.clone() });
+                    policy.cutoff = Setting::of(read, reader);
+                }
                 "hedge" if matches!(value.kind, Kind::Map(_)) => {
                     reader.not_yet(&value.span, "`hedge: {after: …}`", "use `auto` or `off`");
                 }
                 "hedge" => {
-                    let words = [("off", Hedge::Off), ("auto", Hedge::Auto)];
-                    policy.hedge = reader.word(value, &what, &words).map(|w| w.value);
+                    policy.hedge = Setting::of(reader.word(value, &what, &HEDGE), reader);
                 }
                 "attempts" => {
-                    policy.attempts = reader.small(value, &what, 1..=8).map(|n| n.value);
+                    policy.attempts = Setting::of(reader.small(value, &what, 1..=8), reader);
                 }
                 "max_swaps" => {
-                    policy.max_swaps = reader.small(value, &what, 0..=7).map(|n| n.value);
+                    policy.max_swaps = Setting::of(reader.small(value, &what, 0..=7), reader);
                 }
                 "swap_delay" => {
                     let bounds = Duration::ZERO..=Duration::from_secs(10);
-                    policy.swap_delay = reader.duration(value, &what, bounds).map(|d| d.value);
+                    policy.swap_delay = Setting::of(reader.duration(value, &what, bounds), reader);
                 }
                 "on" => policy.on = RawReactions::read(reader, value),
                 _ => {}
@@ -155,19 +203,19 @@ impl RawPolicy {
 
     fn over(&self, base: &Self) -> Self {
         Self {
-            cutoff: self.cutoff.or(base.cutoff),
-            hedge: self.hedge.or(base.hedge),
-            attempts: self.attempts.or(base.attempts),
-            max_swaps: self.max_swaps.or(base.max_swaps),
-            swap_delay: self.swap_delay.or(base.swap_delay),
+            cutoff: first(self.cutoff.as_ref(), base.cutoff.as_ref()),
+            hedge: first(self.hedge.as_ref(), base.hedge.as_ref()),
+            attempts: first(self.attempts.as_ref(), base.attempts.as_ref()),
+            max_swaps: first(self.max_swaps.as_ref(), base.max_swaps.as_ref()),
+            swap_delay: first(self.swap_delay.as_ref(), base.swap_delay.as_ref()),
             on: RawReactions {
-                slow: self.on.slow.or(base.on.slow),
-                limited: self.on.limited.or(base.on.limited),
-                down: self.on.down.or(base.on.down),
-                invalid: self.on.invalid.or(base.on.invalid),
-                too_long: self.on.too_long.or(base.on.too_long),
-                refused: self.on.refused.or(base.on.refused),
-                rejected: self.on.rejected.or(base.on.rejected),
+                slow: first(self.on.slow.as_ref(), base.on.slow.as_ref()),
+                limited: first(self.on.limited.as_ref(), base.on.limited.as_ref()),
+                down: first(self.on.down.as_ref(), base.on.down.as_ref()),
+                invalid: first(self.on.invalid.as_ref(), base.on.invalid.as_ref()),
+                too_long: first(self.on.too_long.as_ref(), base.on.too_long.as_ref()),
+                refused: first(self.on.refused.as_ref(), base.on.refused.as_ref()),
+                rejected: first(self.on.rejected.as_ref(), base.on.rejected.as_ref()),
             },
         }
     }
@@ -175,21 +223,40 @@ impl RawPolicy {
     /// The policy, what is not said as documented.
     #[must_use]
     pub fn lower(&self) -> Policy {
-        let mut policy = Policy::default();
-        let on = &mut policy.on;
-        on.slow = self.on.slow.unwrap_or(on.slow);
-        on.limited = self.on.limited.unwrap_or(on.limited);
-        on.down = self.on.down.unwrap_or(on.down);
-        on.invalid = self.on.invalid.unwrap_or(on.invalid);
-        on.too_long = self.on.too_long.unwrap_or(on.too_long);
-        on.refused = self.on.refused.unwrap_or(on.refused);
-        on.rejected = self.on.rejected.unwrap_or(on.rejected);
-        policy.cutoff = self.cutoff.unwrap_or(policy.cutoff);
-        policy.hedge = self.hedge.unwrap_or(policy.hedge);
-        policy.attempts = self.attempts.unwrap_or(policy.attempts);
-        policy.max_swaps = self.max_swaps.unwrap_or(policy.max_swaps);
-        policy.swap_delay = self.swap_delay.unwrap_or(policy.swap_delay);
-        policy
+        fn or<T: Copy>(said: Option<&Setting<T>>, usual: T) -> T {
+            said.map_or(usual, |said| said.value)
+        }
+        let usual = Policy::default();
+        Policy {
+            cutoff: or(self.cutoff.as_ref(), usual.cutoff),
+            hedge: or(self.hedge.as_ref(), usual.hedge),
+            attempts: or(self.attempts.as_ref(), usual.attempts),
+            max_swaps: or(self.max_swaps.as_ref(), usual.max_swaps),
+            swap_delay: or(self.swap_delay.as_ref(), usual.swap_delay),
+            on: Reactions {
+                slow: or(self.on.slow.as_ref(), usual.on.slow),
+                limited: or(self.on.limited.as_ref(), usual.on.limited),
+                down: or(self.on.down.as_ref(), usual.on.down),
+                invalid: or(self.on.invalid.as_ref(), usual.on.invalid),
+                too_long: or(self.on.too_long.as_ref(), usual.on.too_long),
+                refused: or(self.on.refused.as_ref(), usual.on.refused),
+                rejected: or(self.on.rejected.as_ref(), usual.on.rejected),
+            },
+        }
+    }
+}
+
+/// What is said here, else what is said there.
+fn first<T: Clone>(here: Option<&Setting<T>>, there: Option<&Setting<T>>) -> Option<Setting<T>> {
+    here.or(there).cloned()
+}
+
+impl<T> Setting<T> {
+    /// A value that was read, with its place.
+    fn of(read: Option<Spanned<T>>, reader: &Reader<'_>) -> Option<Self> {
+        let Spanned { value, span } = read?;
+        let spot = reader.spot(&span);
+        Some(Self { value, span, spot })
     }
 }
 
@@ -221,42 +288,15 @@ impl RawReactions {
         for (key, value) in reader.map(node, &keys::ON) {
             let what = format!("`policy.on.{}`", key.name);
             match key.name.as_str() {
-                "slow" => {
-                    let words = [
-                        ("auto", OnSlow::Auto),
-                        ("next", OnSlow::Next),
-                        ("faster", OnSlow::Faster),
-                        ("fail", OnSlow::Fail),
-                    ];
-                    on.slow = reader.word(value, &what, &words).map(|w| w.value);
-                }
-                "limited" => on.limited = reader.word(value, &what, &TROUBLE).map(|w| w.value),
-                "down" => on.down = reader.word(value, &what, &TROUBLE).map(|w| w.value),
-                "invalid" => {
-                    let words = [
-                        ("repair", OnInvalid::Repair),
-                        ("stronger", OnInvalid::Stronger),
-                        ("next", OnInvalid::Next),
-                        ("fail", OnInvalid::Fail),
-                    ];
-                    on.invalid = reader.word(value, &what, &words).map(|w| w.value);
-                }
+                "slow" => on.slow = Setting::of(reader.word(value, &what, &SLOW), reader),
+                "limited" => on.limited = Setting::of(reader.word(value, &what, &TROUBLE), reader),
+                "down" => on.down = Setting::of(reader.word(value, &what, &TROUBLE), reader),
+                "invalid" => on.invalid = Setting::of(reader.word(value, &what, &INVALID), reader),
                 "too_long" => {
-                    let words = [("larger", OnTooLong::Larger), ("fail", OnTooLong::Fail)];
-                    on.too_long = reader.word(value, &what, &words).map(|w| w.value);
+                    on.too_long = Setting::of(reader.word(value, &what, &TOO_LONG), reader);
                 }
-                "refused" => {
-                    let words = [
-                        ("stronger", OnRefused::Stronger),
-                        ("next", OnRefused::Next),
-                        ("fail", OnRefused::Fail),
-                    ];
-                    on.refused = reader.word(value, &what, &words).map(|w| w.value);
-                }
-                _ => {
-                    let words = [("fail", OnRejected::Fail), ("accept", OnRejected::Accept)];
-                    on.rejected = reader.word(value, &what, &words).map(|w| w.value);
-                }
+                "refused" => on.refused = Setting::of(reader.word(value, &what, &REFUSED), reader),
+                _ => on.rejected = Setting::of(reader.word(value, &what, &REJECTED), reader),
             }
         }
         on
@@ -270,9 +310,12 @@ impl RawBudget {
         for (key, value) in reader.map(node, &keys::BUDGET) {
             let what = format!("`budget.{}`", key.name);
             match key.name.as_str() {
-                "usd" => budget.usd = reader.dollars(value, &what),
-                "tokens" => budget.tokens = reader.integer(value, &what, 1..=u64::MAX),
-                _ => budget.calls = reader.small(value, &what, 1..=100_000),
+                "usd" => budget.usd = Setting::of(reader.dollars(value, &what), reader),
+                "tokens" => {
+                    let read = reader.integer(value, &what, 1..=u64::MAX);
+                    budget.tokens = Setting::of(read, reader);
+                }
+                _ => budget.calls = Setting::of(reader.small(value, &what, 1..=100_000), reader),
             }
         }
         budget
@@ -282,9 +325,9 @@ impl RawBudget {
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         Self {
-            usd: self.usd.clone().or_else(|| base.usd.clone()),
-            tokens: self.tokens.clone().or_else(|| base.tokens.clone()),
-            calls: self.calls.clone().or_else(|| base.calls.clone()),
+            usd: first(self.usd.as_ref(), base.usd.as_ref()),
+            tokens: first(self.tokens.as_ref(), base.tokens.as_ref()),
+            calls: first(self.calls.as_ref(), base.calls.as_ref()),
         }
     }
 }
