@@ -14,6 +14,7 @@ pub mod builtin;
 pub mod catalog;
 pub mod config;
 pub mod diagnostic;
+pub mod editor;
 pub mod effective;
 pub mod environment;
 pub mod folder;

@@ -3,6 +3,16 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+
+use crate::definition::editor::leaf::{
+    Anything, Duration as DurationSchema, Expression, Flag, Identifier, Name, Reference,
+    Share as ShareSchema, SomeText, Text,
+};
+use crate::definition::editor::mapping::{ListOf, Mapping, Named};
+use crate::definition::editor::pair::{AnswerKeys, PromptKeys, Steps, SystemKeys, step_rules};
+use crate::definition::editor::shape::Shape;
+use crate::definition::editor::word::OneOf;
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned, is_null};
 use crate::definition::yaml::{Key, Kind, Node};
@@ -23,68 +33,132 @@ pub const NOT_AN_EXPRESSION: Code = Code("P0111");
 pub const DEADLINES: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(600);
 
-/// A workflow file.
-#[derive(Clone, Debug, Default)]
+/// A workflow of punctual: one tool that answers before its deadline. The file's name is the tool's name.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transform = Mapping::closed().extensible().required(&["description", "steps"]))]
 pub struct RawWorkflow {
-    /// `description`
+    /// What the caller gets, in a sentence or two: clients choose tools by it.
+    #[schemars(with = "SomeText")]
     pub description: Option<Spanned<String>>,
-    /// `title`
+    /// The tool's name for people. Default: the file's name.
+    #[schemars(with = "Text")]
     pub title: Option<Spanned<String>>,
-    /// `deadline`
+    /// How long a whole call may take, from 1s to 10m, from its arrival to the last byte of its answer. A caller may
+    /// shorten it, never lengthen it. Default: the server's, else 45s; many clients hang up after 60s.
+    #[schemars(with = "DurationSchema")]
     pub deadline: Option<Spanned<Duration>>,
-    /// `budget`
+    /// What one run may spend; kept before each attempt, and extra attempts count. Default: the server's, else no
+    /// bound.
     pub budget: RawBudget,
-    /// `input`
+    /// What a caller gives: a mapping of names to shapes, as {text: string, tone?: warm | plain}. It becomes the
+    /// tool's input schema; texts use it as input.text. Default: nothing.
+    #[schemars(with = "Shape")]
     pub input: Option<Node>,
-    /// `shapes`
+    /// Constants: name → any value. Texts use them like a step's output, as vars.limit. Default: none.
+    #[schemars(with = "Named<Anything>")]
+    pub vars: Vec<(Key, Node)>,
+    /// Named shapes, usable by name wherever a shape stands: name → shape.
+    #[schemars(with = "Named<Shape>")]
     pub shapes: Vec<(Key, Node)>,
-    /// `defaults`
+    /// What holds for every step that does not say otherwise, key by key; over the server's defaults.
     pub defaults: RawSettings,
-    /// `steps`, in the order of the file.
+    /// The steps: name → step, in any order. What a step mentions it waits for; what does not wait runs in parallel.
+    #[schemars(with = "Steps")]
     pub steps: Vec<RawStep>,
     /// Where `steps` stands.
+    #[schemars(skip)]
     pub steps_span: Range<usize>,
-    /// `output`; `None` where it is left to inference.
+    /// What the caller gets: name → expression, as {summary: draft.text}. Default: the output of the only step that
+    /// no other step uses.
+    #[schemars(with = "Named<Expression>")]
     pub output: Option<Vec<(Key, RawText)>>,
-    /// `expose`
+    /// Whether it is a tool. Default: true; false leaves it to punctual run and punctual test.
+    #[schemars(with = "Flag")]
     pub expose: Option<bool>,
 }
 
-/// A step.
-#[derive(Clone, Debug)]
+/// A step: one question to a model, or one for each item of a list; with value, no model but expressions.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().extensible())]
+#[schemars(transform = step_rules)]
 pub struct RawStep {
     /// Its key.
+    #[schemars(skip)]
     pub key: Key,
     /// `prompt` or `prompt_file`
+    #[schemars(flatten, with = "PromptKeys")]
     pub prompt: Option<RawPrompt>,
     /// `system` or `system_file`
+    #[schemars(flatten, with = "SystemKeys")]
     pub system: Option<RawPrompt>,
+    /// Instead of a prompt: name → expression. Such a step has no model; it is instant and free.
+    #[schemars(with = "Named<Expression>")]
+    pub value: Option<RawValue>,
     /// `output` or `output_schema`
+    #[schemars(flatten, with = "AnswerKeys")]
     pub answer: Option<RawAnswer>,
     /// `model`, `max_tokens`, `temperature`, `effort`, `policy`
+    #[schemars(flatten)]
     pub settings: RawSettings,
-    /// `needs`
+    /// Steps whose messages and accepted answers precede the prompt as a conversation, in this order. Default: none; a
+    /// prompt sees what it mentions.
+    #[schemars(with = "ListOf<Name>")]
+    pub history: Vec<Spanned<String>>,
+    /// Steps that must have ended before this one starts. It adds order only: what a step mentions it waits for
+    /// anyway. Default: none.
+    #[schemars(with = "ListOf<Name>")]
     pub needs: Vec<Spanned<String>>,
-    /// `each`
+    /// A list: the step runs once for each of its items, in parallel, with results in the list's order. An
+    /// expression, as plan.questions.
+    #[schemars(with = "Expression")]
     pub each: Option<RawText>,
-    /// `as`
+    /// What the item of each is called in this step's texts, as q. Its place in the list is index.
+    #[schemars(rename = "as", with = "Identifier")]
     pub item: Option<Spanned<String>>,
-    /// `max_parallel`
+    /// Most items of each in flight at once, from 1 to 1000. Default: 8.
+    #[schemars(with = "u32", range(min = 1, max = 1000))]
     pub max_parallel: Option<Spanned<u32>>,
-    /// `min_ok`
+    /// The share of items of each that must succeed; failed ones are left out and named. Default: 100%.
+    #[schemars(with = "ShareSchema")]
     pub min_ok: Option<Spanned<Share>>,
-    /// `when`
+    /// A condition: where it is false the step is skipped. On an each step a condition that names the item is decided
+    /// for each item. An expression, as plan.topics != [] or input.tone == 'warm'. Default: always.
+    #[schemars(with = "Expression")]
     pub when: Option<RawText>,
-    /// `optional`
+    /// Whether the run can do without this step: others then guard what they use of it ({% if gaps %}, gaps ?? []).
+    /// Default: false.
+    #[schemars(with = "Flag")]
     pub optional: Option<Spanned<bool>>,
-    /// `cutoff_at`
+    /// The share of the deadline at which an optional step, or an each step that has min_ok, is closed with what it
+    /// has. Default: 80% for optional steps, none otherwise.
+    #[schemars(with = "ShareSchema")]
     pub cutoff_at: Option<Spanned<Share>>,
-    /// `validates`
+    /// The step that this one judges before others see its answer. This step's output has pass: boolean.
+    #[schemars(with = "Name")]
     pub validates: Option<Spanned<String>>,
-    /// `revise`
+    /// How often a validator sends its step back with feedback, from 0 to 5. Default: 1.
+    #[schemars(with = "u32", range(min = 0, max = 5))]
     pub revise: Option<Spanned<u32>>,
-    /// `role`
+    /// Conditions that an answer must meet, each an expression over the answer's own fields, as total >= 0: a false one
+    /// makes the answer invalid, and its text goes into the repair. Default: none.
+    #[schemars(with = "ListOf<Expression>")]
+    pub check: Vec<RawText>,
+    /// Lists whose last items may be dropped, in this order, where the prompt exceeds the model's window, as
+    /// input.documents. What is dropped is named. Default: none.
+    #[schemars(with = "ListOf<Reference>")]
+    pub shrink: Vec<RawText>,
+    /// The step's part, for people and progress. Default: as its place in the graph suggests.
+    #[schemars(with = "OneOf<Role>")]
     pub role: Option<Spanned<Role>>,
+}
+
+/// A step without a model: `value`.
+#[derive(Clone, Debug)]
+pub struct RawValue {
+    /// Where the key stands.
+    pub span: Range<usize>,
+    /// Name → expression.
+    pub fields: Vec<(Key, RawText)>,
 }
 
 /// A text of another language: an expression or a template.
@@ -129,6 +203,10 @@ impl RawWorkflow {
                 "budget" => raw.budget = RawBudget::read(reader, value),
                 "input" if is_null(value) => {}
                 "input" => raw.input = Some(value.clone()),
+                "vars" => {
+                    let vars = reader.entries(value, "`vars`");
+                    raw.vars = vars.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                }
                 "shapes" => {
                     let shapes = reader.entries(value, "`shapes`");
                     raw.shapes = shapes.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -140,7 +218,7 @@ impl RawWorkflow {
                     raw.steps =
                         steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
                 }
-                "output" => raw.output = Some(read_output(reader, value)),
+                "output" => raw.output = Some(fields(reader, value, "`output`", "output")),
                 "expose" => raw.expose = reader.boolean(value, "`expose`").map(|b| b.value),
                 _ => {}
             }
@@ -171,14 +249,21 @@ impl RawWorkflow {
     }
 }
 
-fn read_output(reader: &mut Reader<'_>, node: &Node) -> Vec<(Key, RawText)> {
-    let mut output = Vec::new();
-    for (key, value) in reader.entries(node, "`output`") {
-        if let Some(text) = expression(reader, value, &format!("output '{}'", key.name)) {
-            output.push((key.clone(), text));
+/// Name → expression. `what` is the mapping, `owner` begins what is said of one of its fields.
+fn fields(reader: &mut Reader<'_>, node: &Node, what: &str, owner: &str) -> Vec<(Key, RawText)> {
+    let mut fields = Vec::new();
+    for (key, value) in reader.entries(node, what) {
+        if let Some(text) = expression(reader, value, &format!("{owner} '{}'", key.name)) {
+            fields.push((key.clone(), text));
         }
     }
-    output
+    fields
+}
+
+/// A list of expressions.
+fn expressions(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<RawText> {
+    let items = reader.items(node, what).iter();
+    items.filter_map(|item| expression(reader, item, what)).collect()
 }
 
 /// The text of an expression, which is a single value in the file.
@@ -210,8 +295,10 @@ impl RawStep {
             key: key.clone(),
             prompt: None,
             system: None,
+            value: None,
             answer: None,
             settings: RawSettings::default(),
+            history: Vec::new(),
             needs: Vec::new(),
             each: None,
             item: None,
@@ -222,6 +309,8 @@ impl RawStep {
             cutoff_at: None,
             validates: None,
             revise: None,
+            check: Vec::new(),
+            shrink: Vec::new(),
             role: None,
         }
     }
@@ -241,10 +330,15 @@ impl RawStep {
                     step.set_prompt(reader, key, file);
                 }
                 "output" | "output_schema" => step.set_answer(reader, key, value, &what),
-                "needs" => {
-                    let items = reader.items(value, &what).iter();
-                    step.needs = items.filter_map(|item| reader.text(item, &what)).collect();
+                "value" => {
+                    let owner = format!("step '{}': value", name.name);
+                    let fields = fields(reader, value, &what, &owner);
+                    step.value = Some(RawValue { span: key.span.clone(), fields });
                 }
+                "history" => step.history = names(reader, value, &what),
+                "needs" => step.needs = names(reader, value, &what),
+                "check" => step.check = expressions(reader, value, &what),
+                "shrink" => step.shrink = expressions(reader, value, &what),
                 "each" => step.each = expression(reader, value, &what),
                 "when" => step.when = expression(reader, value, &what),
                 "as" => step.item = reader.text(value, &what),
@@ -265,10 +359,10 @@ impl RawStep {
             Kind::Scalar(_) | Kind::List(_) => true,
         };
         let said = ["prompt", "prompt_file", "value", "use"].into_iter().any(later);
-        if step.prompt.is_none() && !said {
+        if step.prompt.is_none() && step.value.is_none() && !said {
             reader
                 .error(MISSING_KEY, &name.span, format!("step '{}' has no `prompt`", name.name))
-                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`");
+                .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`; a step without a model has `value`");
         }
         step
     }
@@ -297,6 +391,11 @@ impl RawStep {
             reader.text(value, what).map(RawAnswer::SchemaFile)
         };
     }
+}
+
+/// A list of names.
+fn names(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Spanned<String>> {
+    reader.items(node, what).iter().filter_map(|item| reader.text(item, what)).collect()
 }
 
 const ROLES: [(&str, Role); 3] =

@@ -3,8 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+
 use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{LATER, PRESETS, Preset};
+use crate::definition::editor::leaf::{Flag, Name};
+use crate::definition::editor::mapping::{ListOf, Mapping, Named};
+use crate::definition::editor::pair::OneMust;
+use crate::definition::editor::word::{Can, Kind as KindWord, OneOf, Regime};
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Reader, Spanned, WRONG_VALUE, WRONG_WORD};
 use crate::definition::raw::{DEADLINES, RawBudget, RawSettings};
@@ -14,60 +20,137 @@ use crate::domain::money::Price;
 use crate::domain::provider::{Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits};
 
 mod model;
+mod part;
+
+use part::{
+    Cost, Header, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema,
+    folders_schema,
+};
 
 /// A secret written into the file.
 pub const SECRET_IN_FILE: Code = Code("P0501");
 
-/// `punctual.yaml`.
-#[derive(Debug, Default)]
+/// The configuration of punctual: where models are reached, under which names workflows know them, and what
+/// holds for all workflows. It is read again when it changes.
+#[derive(Debug, Default, JsonSchema)]
+#[schemars(transform = Mapping::closed().extensible())]
 pub struct RawConfiguration {
+    /// Folders of workflows, relative to this file: each NAME.yaml in them is one tool. Default: workflows.
+    #[schemars(schema_with = "folders_schema")]
     pub workflows: Vec<PathBuf>,
+    /// Where models are reached: name → provider. A path's label begins with the name.
+    #[schemars(with = "Named<RawProvider>")]
     pub providers: Vec<RawProvider>,
+    /// The models that workflows name: name → paths to try in order, with links to quicker and better models.
+    #[schemars(with = "Named<RawModel>")]
     pub models: Vec<RawModel>,
+    /// What holds where a workflow says nothing; its own defaults and its steps go before, key by key.
+    #[schemars(with = "ServerDefaults")]
     pub settings: RawSettings,
+    #[schemars(skip)]
     pub deadline: Option<Spanned<Duration>>,
+    #[schemars(skip)]
     pub budget: RawBudget,
+    /// Bounds across all workflows of this server.
+    #[schemars(with = "ServerBounds")]
     pub limits: ServerLimits,
 }
 
 /// A provider.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().required(&["kind"]))]
 pub struct RawProvider {
+    #[schemars(skip)]
     pub key: Key,
+    /// The vendor, or openai_compatible for any server with /chat/completions. It decides the format, and where not
+    /// said otherwise the address and the key's variable.
+    #[schemars(rename = "kind", with = "OneOf<KindWord>")]
     pub preset: Option<&'static Preset>,
+    /// The address, as the vendor's own SDK takes it: with /v1 for OpenAI-like servers, without for Anthropic.
+    /// Default: the kind's. No secrets in it.
+    #[schemars(schema_with = "address_schema")]
     pub base_url: Option<Spanned<String>>,
     /// Whether it is written, good or not.
+    #[schemars(skip)]
     pub has_base_url: bool,
+    /// Where the key is found, never the key itself: {env: NAME} or {file: PATH}. Default: the variable that the
+    /// vendor's own SDK reads.
+    #[schemars(with = "Secret")]
     pub api_key: Option<Spanned<SecretRef>>,
+    /// Extra request headers: name → text, or {env: NAME} or {file: PATH} where it is a secret.
+    #[schemars(with = "Named<Header>")]
     pub headers: Vec<(String, Spanned<HeaderValue>)>,
+    /// What this provider may be sent; kept here, before anything is sent. Default: no limit.
+    #[schemars(with = "ProviderBounds")]
     pub limits: Limits,
+    /// What an attempt costs that is closed before its end. Default: billed, and free on one's own server.
+    #[schemars(with = "OneOf<OnCancel>")]
     pub on_cancel: Option<OnCancel>,
+    /// Whose slots its models run in. Default: shared, and own for ollama, llama_cpp and vllm.
+    #[schemars(with = "OneOf<Capacity>")]
     pub capacity: Option<Capacity>,
+    /// Whether its paths are left out, with a warning, where its key is not set. Default: false, which is an error
+    /// then.
+    #[schemars(with = "Flag")]
     pub optional: bool,
+    /// The simulator's world, for kind simulated alone. Default: pooled.
+    #[schemars(with = "OneOf<Regime>")]
     pub regime: Option<&'static str>,
+    /// The seed of the simulator's draws, for kind simulated alone: a whole number from 0. Default: 1.
+    #[schemars(with = "u64")]
     pub seed: Option<u64>,
 }
 
 /// A logical model.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed())]
+#[schemars(transform = OneMust(&["paths", "same_as"], "A model has paths, or is the same_as another."))]
 pub struct RawModel {
+    #[schemars(skip)]
     pub key: Key,
+    /// Where it is served, best first. Two paths on two providers are worth more than any setting.
+    #[schemars(with = "ListOf<RawPath>")]
     pub paths: Vec<RawPath>,
+    /// The name of a quicker model: taken where an answer would come too late.
+    #[schemars(with = "Name")]
     pub faster: Option<Spanned<String>>,
+    /// The name of a more capable model: taken after refusals and invalid answers.
+    #[schemars(with = "Name")]
     pub stronger: Option<Spanned<String>>,
+    /// The name of a model that this one is another name for, so that all its uses change in one line.
+    #[schemars(with = "Name")]
     pub same_as: Option<Spanned<String>>,
+    /// Providers that are never used for this model.
+    #[schemars(with = "ListOf<Name>")]
     pub not: Vec<Spanned<String>>,
 }
 
 /// A path.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().required(&["provider", "model"]))]
 pub struct RawPath {
+    /// The name of a provider of this file.
+    #[schemars(with = "Name")]
     pub provider: Spanned<String>,
+    /// The model's id there, as the vendor writes it.
+    #[schemars(with = "Name")]
     pub model: String,
+    /// The window in tokens, prompt and answer together, from 256. Default: as known of the model.
+    #[schemars(with = "u64", range(min = 256, max = 1_073_741_824))]
     pub context: Option<u64>,
+    /// The longest answer in tokens, from 1. Default: as known of the model.
+    #[schemars(with = "u32", range(min = 1, max = 1_073_741_824))]
     pub max_output: Option<u32>,
+    /// What the model can there, which decides how an answer's shape is asked for. Default: as known of the model,
+    /// else as the kind's.
+    #[schemars(with = "ListOf<OneOf<Can>>")]
     pub can: Option<Vec<Ability>>,
+    /// Dollars per million tokens. Default: as known of the model, else nothing is charged and costs are named as
+    /// estimates.
+    #[schemars(with = "Cost")]
     pub price: Option<Price>,
+    /// The chance, from 0 to 1, that an answer of the right shape is right. Default: as known of the model, else 0.9.
+    #[schemars(with = "f64", range(min = 0, max = 1))]
     pub trust: Option<f64>,
 }
 

@@ -3,6 +3,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+
+use crate::definition::editor::leaf::{Dollars, Name, Pause};
+use crate::definition::editor::mapping::Mapping;
+use crate::definition::editor::shape::{Cutoff as CutoffSchema, Hedge as HedgeSchema};
+use crate::definition::editor::word::{Effort, OneOf};
 use crate::definition::keys::{self, Place};
 use crate::definition::page::{Reader, Spanned};
 use crate::definition::source::Spot;
@@ -25,64 +31,90 @@ pub struct Setting<T> {
 }
 
 /// Model settings and policy as far as one place says them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed())]
 pub struct RawSettings {
-    /// `model`
+    /// The name of a model of `punctual.yaml`, as quick or best. Default: the server's default model.
+    #[schemars(with = "Name")]
     pub model: Option<Setting<String>>,
-    /// `max_tokens`
+    /// The longest answer in tokens, from 1 to 1,000,000; it bounds time and cost. Default: 1024.
+    #[schemars(with = "u32", range(min = 1, max = 1_000_000))]
     pub max_tokens: Option<Setting<u32>>,
-    /// `temperature`
+    /// How freely words are drawn, from 0 to 2; sent where the model takes it. Default: the model's own.
+    #[schemars(with = "f64", range(min = 0, max = 2))]
     pub temperature: Option<Setting<f64>>,
-    /// `effort`
+    /// How long the model thinks before it answers; sent where the model takes it. Default: the model's own.
+    #[schemars(with = "OneOf<Effort>")]
     pub effort: Option<Setting<&'static str>>,
-    /// `policy`
+    /// When to stop relying on an attempt, and what to do then. Every key has a default; they are merged one by one:
+    /// punctual.yaml, defaults, step.
     pub policy: RawPolicy,
 }
 
 /// `policy` as far as one place says it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed())]
 pub struct RawPolicy {
-    /// `cutoff`
+    /// When a step stops relying on an attempt and starts another: auto (as measured), a duration as 20s, or
+    /// {first_token: 4s, idle: 5s, total: 20s}. The old attempt is not killed. Default: auto.
+    #[schemars(with = "CutoffSchema")]
     pub cutoff: Option<Setting<Cutoff>>,
-    /// `hedge`
+    /// What becomes of an attempt that was cut: auto keeps it in the race while it can still win, off closes it
+    /// before the next one starts. Default: auto.
+    #[schemars(with = "HedgeSchema")]
     pub hedge: Option<Setting<Hedge>>,
-    /// `attempts`
+    /// Most attempts of one step or item, all causes together, from 1 to 8. Default: 4.
+    #[schemars(with = "u32", range(min = 1, max = 8))]
     pub attempts: Option<Setting<u32>>,
-    /// `max_swaps`
+    /// Most changes of path, from 0 to 7. Default: 3.
+    #[schemars(with = "u32", range(min = 0, max = 7))]
     pub max_swaps: Option<Setting<u32>>,
-    /// `swap_delay`
+    /// The pause before an attempt on another path, from 0ms to 10s. Default: 50ms.
+    #[schemars(with = "Pause")]
     pub swap_delay: Option<Setting<Duration>>,
-    /// `on`
+    /// The reaction by cause.
     pub on: RawReactions,
 }
 
 /// `policy.on` as far as one place says it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed())]
 pub struct RawReactions {
-    /// `slow`
+    /// After a cutoff: no first token, a stall, or too slow to finish. Default: auto.
+    #[schemars(with = "OneOf<OnSlow>")]
     pub slow: Option<Setting<OnSlow>>,
-    /// `limited`
+    /// After a limit (429): the quota rests for its window. Default: next.
+    #[schemars(with = "OneOf<OnTrouble>")]
     pub limited: Option<Setting<OnTrouble>>,
-    /// `down`
+    /// After a server's error, a cut connection, a bad key or an unknown model. Default: next.
+    #[schemars(with = "OneOf<OnTrouble>")]
     pub down: Option<Setting<OnTrouble>>,
-    /// `invalid`
+    /// After an answer that is empty, cut off, not JSON, or not of the shape. Default: repair.
+    #[schemars(with = "OneOf<OnInvalid>")]
     pub invalid: Option<Setting<OnInvalid>>,
-    /// `too_long`
+    /// Where the prompt exceeds the model's window. Default: larger.
+    #[schemars(with = "OneOf<OnTooLong>")]
     pub too_long: Option<Setting<OnTooLong>>,
-    /// `refused`
+    /// After a refusal or a content filter. Default: stronger.
+    #[schemars(with = "OneOf<OnRefused>")]
     pub refused: Option<Setting<OnRefused>>,
-    /// `rejected`
+    /// After a validator's no without a revision left. Default: fail.
+    #[schemars(with = "OneOf<OnRejected>")]
     pub rejected: Option<Setting<OnRejected>>,
 }
 
 /// `budget` as far as one place says it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed())]
 pub struct RawBudget {
-    /// `usd`
+    /// Dollars, from 0 to 1,000,000. Default: no bound.
+    #[schemars(with = "Dollars")]
     pub usd: Option<Setting<Usd>>,
-    /// `tokens`
+    /// Tokens, prompts and answers together, from 1. Default: no bound.
+    #[schemars(with = "u64", range(min = 1))]
     pub tokens: Option<Setting<u64>>,
-    /// `calls`
+    /// Attempts, extra ones included, from 1 to 100,000. Default: no bound.
+    #[schemars(with = "u32", range(min = 1, max = 100_000))]
     pub calls: Option<Setting<u32>>,
 }
 

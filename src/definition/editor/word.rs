@@ -1,0 +1,162 @@
+//! Words of which a key takes one, and what each means.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use crate::definition::config::REGIMES;
+use crate::definition::config::preset::{PRESETS, Preset, Wire};
+use crate::domain::plan::{OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Role};
+use crate::domain::provider::{Capacity, OnCancel};
+
+/// A type that is written as one of a few words.
+pub trait Worded {
+    /// Each word, and what it means.
+    fn words() -> Vec<(&'static str, String)>;
+}
+
+/// One of the words of `T`.
+pub struct OneOf<T>(PhantomData<T>);
+
+/// How hard a model thinks.
+pub struct Effort;
+/// A provider's kind.
+pub struct Kind;
+/// A world of the simulator.
+pub struct Regime;
+/// What a model at a provider can.
+pub struct Can;
+
+impl<T: Worded> JsonSchema for OneOf<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OneOf".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let (words, about): (Vec<&str>, Vec<String>) = T::words().into_iter().unzip();
+        json_schema!({"enum": words, "enumDescriptions": about})
+    }
+}
+
+macro_rules! worded {
+    ($name:ty: $($word:literal => $about:literal),+ $(,)?) => {
+        impl Worded for $name {
+            fn words() -> Vec<(&'static str, String)> {
+                vec![$(($word, $about.to_owned())),+]
+            }
+        }
+    };
+}
+
+worded!(Role:
+    "planner" => "Lays out the work.",
+    "executor" => "Does it.",
+    "validator" => "Judges it.",
+);
+worded!(Effort:
+    "none" => "No thinking before the answer.",
+    "minimal" => "As little as the model can.",
+    "low" => "A little: quick answers.",
+    "medium" => "What vendors take by default.",
+    "high" => "Long: slow and costly.",
+    "xhigh" => "Longer, where the model takes it.",
+    "max" => "As long as the model will.",
+);
+worded!(OnSlow:
+    "auto" => "By the signal: no token, the next path; too slow to finish, the model's faster link. The default.",
+    "next" => "The next path.",
+    "faster" => "The model's faster link.",
+    "fail" => "The step or item fails.",
+);
+worded!(OnTrouble:
+    "next" => "The next path. The default.",
+    "fail" => "The step or item fails.",
+);
+worded!(OnInvalid:
+    "repair" => "One repair turn on the same path, then the model's stronger link. The default.",
+    "stronger" => "The model's stronger link at once.",
+    "next" => "The next path.",
+    "fail" => "The step or item fails.",
+);
+worded!(OnTooLong:
+    "larger" => "A path with a larger window; where there is none, what shrink allows is dropped. The default.",
+    "fail" => "The step or item fails.",
+);
+worded!(OnRefused:
+    "stronger" => "The model's stronger link, once. The default.",
+    "next" => "The next path, once.",
+    "fail" => "The step or item fails.",
+);
+worded!(OnRejected:
+    "fail" => "The run fails. The default.",
+    "accept" => "The answer goes out, degraded and named as unverified.",
+);
+worded!(OnCancel:
+    "free" => "What was received until then is paid, as on one's own server.",
+    "billed" => "The whole answer is paid, up to max_tokens: what most vendors do.",
+);
+worded!(Capacity:
+    "shared" => "A vendor's: another attempt on the same path draws new luck.",
+    "own" => "One's own server: another attempt on the same path would only slow the first, so there is none.",
+);
+worded!(Can:
+    "json_schema" => "Answers by a JSON Schema.",
+    "json" => "Answers in JSON of any form.",
+    "tools" => "Calls tools: the answer is asked for as a tool's arguments.",
+);
+
+impl Worded for Regime {
+    fn words() -> Vec<(&'static str, String)> {
+        let about = |regime: &str| match regime {
+            "calm" => "Quick and faultless.",
+            "pooled" => "A vendor on a good day: few stragglers, few faults. The default.",
+            "busy" => "A vendor under load: stragglers and limits.",
+            "brownout" => "A vendor in trouble: slow, with many faults.",
+            "down" => "A vendor that is out.",
+            "fastlong" => "Quick first tokens, long answers.",
+            _ => "",
+        };
+        REGIMES.map(|regime| (regime, about(regime).to_owned())).into()
+    }
+}
+
+impl Worded for Kind {
+    fn words() -> Vec<(&'static str, String)> {
+        PRESETS.iter().map(|preset| (preset.kind, preset_about(preset))).collect()
+    }
+}
+
+fn preset_about(preset: &Preset) -> String {
+    let speaks = match preset.wire {
+        Wire::Chat => "Speaks chat completions",
+        Wire::Anthropic => "Speaks Anthropic's messages",
+        Wire::Simulated => {
+            return "Made-up answers, drawn from a regime: no key, no network.".to_owned();
+        }
+    };
+    let place = match preset.base_url {
+        Some(url) => format!("at {url}"),
+        None => "at the base_url you give".to_owned(),
+    };
+    let key = match preset.key {
+        Some(name) => format!("the key is read from {name}"),
+        None => "no key is needed".to_owned(),
+    };
+    format!("{speaks} {place}; {key}.")
+}
+
+/// A word, or what a mapping says in its place.
+pub fn word_or(pattern: &str, message: &str, examples: &Value, mapping: &Schema) -> Schema {
+    let mut schema = mapping.clone();
+    schema.insert("type".to_owned(), json!(["string", "object"]));
+    schema.insert("pattern".to_owned(), json!(pattern));
+    schema.insert("patternErrorMessage".to_owned(), json!(message));
+    schema.insert("examples".to_owned(), examples.clone());
+    schema
+}
