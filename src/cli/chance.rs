@@ -148,7 +148,8 @@ impl Counting<'_> {
         }
         let fails = quotas.iter().map(|(name, throttled, failed, attempts)| {
             let fails = throttled + (1.0 - throttled) * failed;
-            (fails, format!("{} {name}×{attempts}", small(fails)))
+            let attempts = super::summary::count(*attempts as usize, "attempt");
+            (fails, format!("{} ({name}, {attempts})", small(fails)))
         });
         let (fails, shown): (Vec<f64>, Vec<String>) = fails.unzip();
         let one = 1.0 - fails.iter().product::<f64>();

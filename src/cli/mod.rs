@@ -18,6 +18,7 @@ mod list;
 mod live;
 mod log;
 mod mermaid;
+mod new;
 mod output;
 mod place;
 mod prior;
@@ -70,6 +71,7 @@ A workflow is one YAML file in a folder; every MCP client that is connected has 
 enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
+    New(new::New),
     Run(run::Run),
     Check(check::Check),
     Explain(explain::Explain),
@@ -113,6 +115,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run().await,
             Self::Serve(serve) => serve.run().await,
+            Self::New(new) => new.run().await,
             Self::Run(run) => run.run().await,
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
@@ -130,6 +133,7 @@ impl Command {
             Self::Check(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
+            | Self::New(_)
             | Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
@@ -143,6 +147,7 @@ impl Command {
         match self {
             Self::Serve(_) => Level::Serving,
             Self::Demo(_)
+            | Self::New(_)
             | Self::Run(_)
             | Self::Check(_)
             | Self::Explain(_)

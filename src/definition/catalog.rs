@@ -165,6 +165,15 @@ pub fn source_of(
     }
 }
 
+/// The folder that a new workflow belongs into: the first one that is served. `None` for the built-in examples.
+#[must_use]
+pub fn shelf_of(folder: &Folder, configuration: &Configuration) -> Option<PathBuf> {
+    match shelves(folder, configuration).into_iter().next()? {
+        Shelf::Disk { root, .. } => Some(root),
+        Shelf::Builtin(_) => None,
+    }
+}
+
 /// A workflow file.
 struct Entry {
     name: String,

@@ -35,6 +35,7 @@ mod version;
 
 use draft::Draft;
 use models::Models;
+pub use names::{is_name, suggestion};
 use shape::{Shapes, Typed};
 use version::Version;
 

@@ -31,7 +31,8 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// A name near `name` that is valid.
-fn suggestion(name: &str) -> String {
+#[must_use]
+pub fn suggestion(name: &str) -> String {
     let mut out: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
