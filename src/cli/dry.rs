@@ -17,6 +17,7 @@ use crate::domain::outcome::Status;
 use crate::domain::plan::{NeedKind, Plan, Work};
 use crate::driver::{Refusal, fitting};
 use crate::engine::FAN_OUT_MAX;
+use crate::expression::Expression;
 use crate::run::instruction_tokens;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
@@ -198,11 +199,7 @@ impl<'a> Laying<'a> {
         let prompt = match &of.work {
             WorkContent::Prompt(prompt) => prompt,
             WorkContent::Value(fields) => {
-                self.content.compute(ix, of, fields);
-                self.content.close(ix, of, Status::Ok);
-                self.known[ix.at()] = true;
-                let value = self.content.output(of).cloned().unwrap_or_default();
-                return (What::Computed { value }, Some(count));
+                return (self.computed(ix, of, fields, count), Some(count));
             }
         };
         let added = instruction_tokens(&prompt.answer);
@@ -221,6 +218,27 @@ impl<'a> Laying<'a> {
                 (What::Impossible { why }, Some(count))
             }
         }
+    }
+
+    /// A step without a model, all of whose values are there.
+    fn computed(
+        &mut self,
+        ix: StepIx,
+        of: &StepContent,
+        fields: &[(String, Expression)],
+        count: u32,
+    ) -> What {
+        for item in (0..count).map(ItemIx) {
+            let value = self.content.compute(ix, item, of, fields);
+            let unmet = self.content.unmet(ix, item, of, &value);
+            if !unmet.is_empty() {
+                return What::Impossible { why: unmet.join("; ") };
+            }
+            self.content.accept(ix, item, of, value);
+        }
+        self.content.close(ix, of, Status::Ok);
+        self.known[ix.at()] = true;
+        What::Computed { value: self.content.output(of).cloned().unwrap_or_default() }
     }
 
     fn waiting(&mut self, ix: StepIx, of: &StepContent) -> (What, Option<u32>) {
@@ -270,11 +288,18 @@ impl<'a> Laying<'a> {
     }
 }
 
+/// The root names that a step's list and the condition of its items look at.
+fn listing(of: &StepContent) -> Vec<String> {
+    let each = of.each.iter();
+    let texts = each.flat_map(|each| std::iter::once(&each.list).chain(&each.when));
+    texts.flat_map(Expression::mentions).map(|mention| mention.name).collect()
+}
+
 /// The root names that a step's texts look at.
 fn mentions(of: &StepContent) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let expressions = of.when.iter().chain(of.each.as_ref().map(|each| &each.list));
-    names.extend(expressions.flat_map(|text| text.mentions()).map(|mention| mention.name));
+    let mut names: Vec<String> = listing(of);
+    let when = of.when.iter().flat_map(Expression::mentions);
+    names.extend(when.map(|mention| mention.name));
     if let WorkContent::Prompt(prompt) = &of.work {
         let PromptContent { system, prompt, .. } = prompt.as_ref();
         let texts = system.iter().chain([prompt]);

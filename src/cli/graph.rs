@@ -234,6 +234,9 @@ fn notes(workflow: &Workflow, ix: StepIx) -> String {
         if let Some(list) = content.and_then(|content| content.each.as_ref()) {
             notes.push(format!("for each {} of {}", list.item, list.list.source().trim()));
         }
+        if let Some(when) = content.and_then(|content| content.each.as_ref()?.when.as_ref()) {
+            notes.push(format!("where {}", when.source().trim()));
+        }
         notes.push(format!("{} at once, {} must succeed", each.max_parallel, each.min_ok));
     }
     match content.and_then(|content| content.when.as_ref()) {

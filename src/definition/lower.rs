@@ -17,8 +17,10 @@ use crate::schema::{Schema, inline};
 use crate::workflow::Workflow;
 
 mod answer;
+mod check;
 mod draft;
 mod graph;
+mod history;
 mod lint;
 mod models;
 mod names;
@@ -31,6 +33,8 @@ mod step;
 mod tests;
 mod text;
 mod validator;
+mod value;
+mod vars;
 mod version;
 
 use draft::Draft;
@@ -96,6 +100,7 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
             plan: Arc::new(parts.plan),
             input: parts.input.shape,
             input_schema: parts.input_schema,
+            vars: parts.vars,
             steps: parts.steps,
             output: parts.output,
             output_schema: parts.output_schema,
@@ -110,6 +115,7 @@ struct Parts {
     plan: Plan,
     input: Typed,
     input_schema: Schema,
+    vars: serde_json::Map<String, serde_json::Value>,
     steps: Vec<crate::workflow::StepContent>,
     output: Vec<(String, crate::expression::Expression)>,
     output_schema: Schema,
@@ -138,10 +144,12 @@ impl Lowering<'_> {
         let mut drafts: Vec<Draft<'_>> =
             raw.steps.iter().map(|step| self.draft(step, &defaults)).collect();
         self.link_validators(&mut drafts);
+        self.link_history(&mut drafts);
         self.infer_needs(&mut drafts);
         let order = self.order(&drafts);
-        let world = scope::World::of(&input.shape, &drafts);
-        self.check_texts(&mut drafts, &world);
+        let vars = self.vars(raw);
+        let mut world = scope::World::of(&input.shape, &vars.shape, &drafts);
+        self.check_texts(&mut drafts, order.as_deref(), &mut world);
         let (output, output_shape) = self.output(raw, &drafts, &world);
         let output_schema = self.tool_schema(&output_shape, &raw.steps_span);
         let input_span = raw.input.as_ref().map_or(raw.steps_span.clone(), |n| n.span.clone());
@@ -173,6 +181,7 @@ impl Lowering<'_> {
             plan,
             input,
             input_schema: input_schema?,
+            vars: vars.values,
             steps,
             output,
             output_schema: output_schema?,

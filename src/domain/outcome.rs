@@ -10,12 +10,14 @@ use super::id::{ItemIx, StepIx};
 pub enum Outcome {
     /// Everything asked for, valid.
     Delivered,
-    /// Valid, with parts missing or unverified.
+    /// Valid, with parts missing, unverified, or made from less than there was.
     Degraded {
         /// Optional steps and items that are not there.
         missing: Vec<Part>,
         /// Steps whose validator did not speak, or said no and was overruled.
         unverified: Vec<StepIx>,
+        /// Steps whose prompts did not fit and were shortened.
+        shrunk: Vec<StepIx>,
     },
     /// No valid answer.
     Failed(RunFailure),

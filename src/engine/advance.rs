@@ -178,19 +178,26 @@ impl Machine {
                 self.answered(step, now);
             }
             Prepared::Impossible(failure) => self.fail_step(step, &failure, now),
-            Prepared::Prompts(prompts) => {
-                let plan = self.plan.step(step);
-                if plan.work == Work::Value || (plan.each.is_none() && prompts.len() != 1) {
-                    let text = format!("{} prompts were prepared for it", prompts.len());
-                    let failure = Failure::of_attempt(FailureClass::InvalidInput, "prompts", text);
-                    self.fail_step(step, &failure, now);
-                    return;
-                }
-                state.phase = Phase::Running;
-                state.reset(prompts);
-                self.step_moved(step, now);
+            Prepared::Prompts(prompts) => self.take_prompts(step, prompts, now),
+            Prepared::Shrunk(prompts) => {
+                state.shrunk = true;
+                self.take_prompts(step, prompts, now);
             }
         }
+    }
+
+    fn take_prompts(&mut self, step: StepIx, prompts: Vec<u64>, now: Timestamp) {
+        let plan = self.plan.step(step);
+        if plan.work == Work::Value || (plan.each.is_none() && prompts.len() != 1) {
+            let text = format!("{} prompts were prepared for it", prompts.len());
+            let failure = Failure::of_attempt(FailureClass::InvalidInput, "prompts", text);
+            self.fail_step(step, &failure, now);
+            return;
+        }
+        let state = &mut self.steps[step.at()];
+        state.phase = Phase::Running;
+        state.reset(prompts);
+        self.step_moved(step, now);
     }
 
     /// Ends the run where `outcome` says how, unless it has ended already: attempts in flight are closed.

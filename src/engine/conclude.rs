@@ -98,10 +98,14 @@ impl Machine {
     pub(super) fn result(&self) -> Outcome {
         let mut missing = Vec::new();
         let mut unverified = Vec::new();
+        let mut shrunk = Vec::new();
         for (step, state) in self.plan.step_ixs().zip(&self.steps) {
             let Phase::Ended(status) = state.phase else { continue };
             if state.unverified {
                 unverified.push(step);
+            }
+            if state.shrunk && status.accepted() {
+                shrunk.push(step);
             }
             let plan = self.plan.step(step);
             if status.accepted() && plan.each.is_some() {
@@ -113,10 +117,10 @@ impl Machine {
                 missing.push(Part { step, item: None });
             }
         }
-        if missing.is_empty() && unverified.is_empty() {
+        if missing.is_empty() && unverified.is_empty() && shrunk.is_empty() {
             Outcome::Delivered
         } else {
-            Outcome::Degraded { missing, unverified }
+            Outcome::Degraded { missing, unverified, shrunk }
         }
     }
 }

@@ -109,6 +109,8 @@ pub enum Prepared {
     Skip,
     /// Its prompts are ready: the tokens of each item's, in input order. One for a step without `each`.
     Prompts(Vec<u64>),
+    /// The same, after items at the tail of lists were taken out to fit the largest window.
+    Shrunk(Vec<u64>),
     /// It needs no model, and its output is there.
     Done,
     /// The same for a validator: whether it passes what it judged.

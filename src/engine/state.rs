@@ -53,6 +53,8 @@ pub(super) struct StepState {
     pub(super) pass: Option<bool>,
     /// Whether no validator vouches for what was accepted.
     pub(super) unverified: bool,
+    /// Whether its prompts show the head of some lists only.
+    pub(super) shrunk: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -127,6 +129,8 @@ pub struct StepView<'a> {
     pub ended: Option<Timestamp>,
     /// Whether it was accepted though no validator vouches for it: not to be reused by a later run.
     pub unverified: bool,
+    /// Whether its prompts show the head of some lists only.
+    pub shrunk: bool,
     items: &'a [ItemState],
 }
 
@@ -214,6 +218,7 @@ impl StepState {
             past_cutoff: false,
             pass: None,
             unverified: false,
+            shrunk: false,
         }
     }
 
@@ -232,6 +237,7 @@ impl StepState {
             started: self.started,
             ended: self.ended,
             unverified: self.unverified,
+            shrunk: self.shrunk,
             items: &self.items,
         }
     }

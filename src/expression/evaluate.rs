@@ -172,10 +172,19 @@ impl<'v> Evaluator<'v> {
     }
 
     fn quantifier(&mut self, quantifier: &'v Quantifier) -> Value {
+        match self.decider(quantifier) {
+            None => Value::Null,
+            Some(Decider::Item(_)) => Value::Bool(!quantifier.all),
+            Some(Decider::None) => Value::Bool(quantifier.all),
+        }
+    }
+
+    /// What decides an `all` or `any`; `None` where there is no list, or no work left.
+    fn decider(&mut self, quantifier: &'v Quantifier) -> Option<Decider> {
         let list = self.value(&quantifier.list);
         let Value::Array(items) = &*list else {
             self.misfit::<()>(&list);
-            return Value::Null;
+            return None;
         };
         for at in 0..items.len() {
             let item = match &list {
@@ -188,14 +197,29 @@ impl<'v> Evaluator<'v> {
             self.locals.pop();
             let holds = self.truth(&condition).unwrap_or(false);
             if self.left == 0 {
-                return Value::Null;
+                return None;
             }
             if holds != quantifier.all {
-                return Value::Bool(holds);
+                return Some(Decider::Item(at));
             }
         }
-        Value::Bool(quantifier.all)
+        Some(Decider::None)
     }
+
+    /// The first item that makes an `all` false, and its place.
+    pub fn breaking(&mut self, quantifier: &'v Quantifier) -> Option<(usize, Value)> {
+        let Some(Decider::Item(place)) = self.decider(quantifier) else { return None };
+        let list = self.value(&quantifier.list);
+        Some((place, list.get(place)?.clone()))
+    }
+}
+
+/// What decides an `all` or `any`.
+enum Decider {
+    /// The first item that settles it by itself.
+    Item(usize),
+    /// No item does.
+    None,
 }
 
 /// Whether two values are equal: numbers by value (`1` is `1.0`), objects in any order of keys.

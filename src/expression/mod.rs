@@ -66,6 +66,15 @@ impl Expression {
         &self.source
     }
 
+    /// The words of `a.b.c`; `None` where it is more than a plain reference.
+    #[must_use]
+    pub fn as_path(&self) -> Option<Vec<String>> {
+        match &self.root.kind {
+            ast::Kind::Path(names) => Some(names.iter().map(|name| name.text.clone()).collect()),
+            _ => None,
+        }
+    }
+
     /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
@@ -89,6 +98,19 @@ impl Expression {
         let mut findings = checker.findings;
         findings.sort_by_key(|f| f.range.start);
         (shape, findings)
+    }
+
+    /// For an `all(… for x in list)` that is false: the list as written, and its first item that breaks the condition,
+    /// with its place. `None` for any other expression.
+    #[must_use]
+    pub fn counterexample(&self, bindings: &Value) -> Option<(&str, usize, Value)> {
+        let ast::Kind::Quantifier(quantifier) = &self.root.kind else { return None };
+        if !quantifier.all {
+            return None;
+        }
+        let (place, item) = evaluate::Evaluator::new(bindings).breaking(quantifier)?;
+        let list = self.source.get(quantifier.list.range.clone()).unwrap_or("the list");
+        Some((list, place, item))
     }
 
     /// The value under `bindings` (an object: name → value; missing names are absent values).

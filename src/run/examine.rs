@@ -1,11 +1,11 @@
-//! From a reply's text to a verdict: extraction, schema, and a validator's word. Nothing is repaired into
+//! From a reply's text to a verdict: extraction, schema, checks, and a validator's word. Nothing is repaired into
 //! data the model did not say.
 
 use serde_json::Value;
 
 use super::{Answered, Run};
 use crate::domain::failure::{Failure, FailureClass};
-use crate::domain::id::{AttemptId, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::message::{Usage, estimate_tokens};
 use crate::engine::{Event, Verdict};
 use crate::provider::Reply;
@@ -27,11 +27,22 @@ impl Run {
     /// Examines a complete reply: the event it amounts to.
     pub(super) fn examine(&mut self, step: StepIx, attempt: AttemptId, reply: Reply) -> Event {
         let Reply { text, usage } = reply;
-        let answer = match &self.workflow.steps[step.at()].work {
+        let workflow = self.workflow.clone();
+        let of = &workflow.steps[step.at()];
+        let answer = match &of.work {
             WorkContent::Prompt(prompt) => &prompt.answer,
             WorkContent::Value(_) => &Answer::Text,
         };
-        match value_of(answer, &text) {
+        let item = self.machine.attempt(attempt).map_or(ItemIx(0), |a| a.spec.item);
+        let checked = value_of(answer, &text).and_then(|value| {
+            let problems = self.content.unmet(step, item, of, &value);
+            if problems.is_empty() {
+                return Ok(value);
+            }
+            let problems = problems.into_iter().take(PROBLEMS_MAX).collect();
+            Err(Invalid { class: FailureClass::CheckFailed, problems })
+        });
+        match checked {
             Ok(value) => {
                 let judges = self.workflow.plan.step(step).validates.is_some();
                 let pass = judges.then(|| value.get("pass") == Some(&Value::Bool(true)));

@@ -143,7 +143,8 @@ impl Build {
         let min_ok = Share::percent(min_ok).unwrap();
         self.plan.steps.last_mut().unwrap().each = Some(EachPlan { max_parallel, min_ok });
         let list = Expression::parse("input.list").unwrap();
-        self.steps.last_mut().unwrap().each = Some(EachContent { list, item: "item".to_owned() });
+        self.steps.last_mut().unwrap().each =
+            Some(EachContent { list, item: "item".to_owned(), when: None });
         self
     }
 
@@ -183,6 +184,7 @@ impl Build {
             plan: Arc::new(self.plan),
             input: Schema::to_shape(&input),
             input_schema: Schema::compile(input).unwrap(),
+            vars: serde_json::Map::new(),
             steps: self.steps,
             output: self.output,
             output_schema: Schema::compile(json!({"type": "object"})).unwrap(),
@@ -196,9 +198,12 @@ fn content(name: &str, prompt: &str, schema: serde_json::Value) -> StepContent {
         name: name.to_owned(),
         when: None,
         each: None,
+        check: Vec::new(),
         work: WorkContent::Prompt(Box::new(PromptContent {
             system: None,
             prompt: Template::parse(prompt).unwrap(),
+            history: Vec::new(),
+            shrink: Vec::new(),
             answer: Answer::Json(Schema::compile(schema).unwrap()),
             temperature: None,
             effort: None,

@@ -8,6 +8,7 @@ mod examine;
 pub(crate) mod fixture;
 mod prompt;
 mod report;
+mod shrink;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,15 +18,16 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
-use crate::domain::message::{Prompt, Usage};
+use crate::domain::message::Usage;
 use crate::domain::outcome::{Outcome, Status};
 use crate::domain::plan::{Need, NeedKind};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
+use crate::expression::Expression;
 use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::content::{Content, Expansion};
-use crate::workflow::{StepContent, WorkContent, Workflow};
+use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
 pub use prompt::instruction_tokens;
 pub use report::Progress;
@@ -232,7 +234,8 @@ impl Run {
         for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
             let step = plan.step(ix);
             let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
-            let gaps = view.unverified || view.items().any(|item| !item.status.accepted());
+            let gaps =
+                view.unverified || view.shrunk || view.items().any(|item| !item.status.accepted());
             let accepted = view.status.accepted();
             changes[ix.at()] = step.needs.iter().any(sees) || (accepted && gaps);
             let judged = step.validates.is_none_or(|judged| whole.contains(&judged));
@@ -297,27 +300,51 @@ impl Run {
     }
 
     fn prepare_items(&mut self, step: StepIx, of: &StepContent, count: usize) -> Prepared {
-        let prompt = match &of.work {
-            WorkContent::Prompt(prompt) => prompt,
-            WorkContent::Value(fields) => {
-                self.content.compute(step, of, fields);
-                let judges = self.workflow.plan.step(step).validates.is_some();
-                let output = self.content.output(of).filter(|_| judges);
-                let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
-                return pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass });
+        match &of.work {
+            WorkContent::Prompt(prompt) => self.prepare_prompts(step, of, prompt, count),
+            WorkContent::Value(fields) => self.compute(step, of, fields, count),
+        }
+    }
+
+    /// Computes a step without a model. What its `check` refuses cannot be had: it would come out the same again.
+    fn compute(
+        &mut self,
+        step: StepIx,
+        of: &StepContent,
+        fields: &[(String, Expression)],
+        count: usize,
+    ) -> Prepared {
+        for item in (0..u32::try_from(count).unwrap_or(u32::MAX)).map(ItemIx) {
+            let value = self.content.compute(step, item, of, fields);
+            let unmet = self.content.unmet(step, item, of, &value);
+            if !unmet.is_empty() {
+                let place = match of.each {
+                    Some(_) => format!("item {}: ", self.content.place(step, item)),
+                    None => String::new(),
+                };
+                let message = format!("{place}{}", unmet.join("; "));
+                let failure = Failure::of_attempt(FailureClass::CheckFailed, "check", message);
+                return Prepared::Impossible(failure);
             }
-        };
-        let review = self.unrendered_feedback(step, prompt).map_or(0, |messages| {
-            Prompt { system: None, messages: messages.into() }.estimated_tokens()
-        });
-        let added = prompt::instruction_tokens(&prompt.answer) + review;
-        let items = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|ix| {
-            let rendered = self.content.render(step, ItemIx(ix), of, prompt)?;
-            Ok(rendered.estimated_tokens() + added)
-        });
-        let tokens: Result<Vec<u64>, crate::template::RenderError> = items.collect();
+            self.content.accept(step, item, of, value);
+        }
+        let judges = self.workflow.plan.step(step).validates.is_some();
+        let output = self.content.output(of).filter(|_| judges);
+        let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
+        pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass })
+    }
+
+    fn prepare_prompts(
+        &mut self,
+        step: StepIx,
+        of: &StepContent,
+        prompt: &PromptContent,
+        count: usize,
+    ) -> Prepared {
+        let tokens = self.shrink_to_fit(step, of, prompt, count);
         match tokens {
-            Ok(tokens) => Prepared::Prompts(tokens),
+            Ok(tokens) if self.content.kept(step).is_empty() => Prepared::Prompts(tokens),
+            Ok(tokens) => Prepared::Shrunk(tokens),
             Err(error) => Prepared::Impossible(Failure::of_attempt(
                 FailureClass::InvalidInput,
                 "template",

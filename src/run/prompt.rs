@@ -46,6 +46,7 @@ impl Run {
         // Other steps have been prepared since this one was.
         self.set_feedback(spec.step);
         let mut prompt = self.content.render(spec.step, spec.item, of, content)?;
+        prompt.messages.splice(0..0, self.history(content));
         if let Some(turns) = self.unrendered_feedback(spec.step, content) {
             prompt.messages.extend(turns);
         }
@@ -77,6 +78,12 @@ impl Run {
             draw: self.draw(spec, &of.name),
         };
         Ok((exchange, tokens))
+    }
+
+    /// The conversations that go before a prompt.
+    pub(super) fn history(&self, content: &PromptContent) -> Vec<Message> {
+        let of = |step: &StepIx| self.content.exchange_of(*step, &self.workflow.steps[step.at()]);
+        content.history.iter().filter_map(of).flatten().collect()
     }
 
     fn draw(&self, spec: &AttemptSpec, step_name: &str) -> Draw {

@@ -37,16 +37,19 @@ impl Run {
     pub fn report(&self, started_at: &str, now: Timestamp) -> RunReport {
         let attempts: Vec<AttemptView<'_>> = self.machine.attempts().collect();
         let cost = attempts.iter().fold(Usd::ZERO, |sum, a| sum.plus(a.cost));
-        let (outcome, missing, unverified) = match self.machine.outcome() {
-            None => ("running", &[][..], &[][..]),
-            Some(Outcome::Delivered) => ("delivered", &[][..], &[][..]),
-            Some(Outcome::Degraded { missing, unverified }) => {
-                ("degraded", &missing[..], &unverified[..])
+        let (mut missing, mut unverified) = (Vec::new(), Vec::new());
+        let outcome = match self.machine.outcome() {
+            None => "running",
+            Some(Outcome::Delivered) => "delivered",
+            Some(Outcome::Degraded { missing: parts, unverified: steps, shrunk }) => {
+                missing.extend(parts.iter().map(|part| self.part(*part)));
+                missing.extend(shrunk.iter().flat_map(|step| self.left_off(*step)));
+                unverified.extend(steps.iter().map(|step| self.step_name(*step)));
+                "degraded"
             }
-            Some(Outcome::Failed(_)) => ("failed", &[][..], &[][..]),
-            Some(Outcome::Cancelled) => ("cancelled", &[][..], &[][..]),
+            Some(Outcome::Failed(_)) => "failed",
+            Some(Outcome::Cancelled) => "cancelled",
         };
-        let plan = &self.workflow.plan;
         let reused = self.named(|step| step.status == Status::Reused);
         RunReport {
             run_id: self.id.to_string(),
@@ -54,8 +57,8 @@ impl Run {
             outcome: outcome.to_owned(),
             simulated: self.simulated,
             output: self.output.clone(),
-            missing: missing.iter().map(|part| self.part(*part)).collect(),
-            unverified: unverified.iter().map(|step| plan.step(*step).name.clone()).collect(),
+            missing,
+            unverified,
             failure: self.failure(),
             started_at: started_at.to_owned(),
             elapsed_ms: now.millis(),
@@ -122,8 +125,24 @@ impl Run {
     }
 
     fn part(&self, part: Part) -> String {
-        let name = &self.workflow.plan.step(part.step).name;
-        part.item.map_or_else(|| name.clone(), |item| format!("{name}[{}]", item.0))
+        let name = self.step_name(part.step);
+        match part.item {
+            Some(item) => format!("{name}[{}]", self.content.place(part.step, item)),
+            None => name,
+        }
+    }
+
+    fn step_name(&self, step: StepIx) -> String {
+        self.workflow.plan.step(step).name.clone()
+    }
+
+    /// What a step's prompts did not show: `input.documents[12..20] in draft`.
+    fn left_off(&self, step: StepIx) -> Vec<String> {
+        let name = self.step_name(step);
+        let lists = self.content.kept(step).iter();
+        let cut = lists.filter(|list| list.kept < list.of);
+        cut.map(|list| format!("{}[{}..{}] in {name}", list.path.join("."), list.kept, list.of))
+            .collect()
     }
 
     fn failure(&self) -> Option<FailureReport> {
@@ -172,9 +191,15 @@ impl Run {
                 });
                 continue;
             }
+            let left_out = self.content.left_out(ix).iter();
+            reports.extend(left_out.map(|place| StepReport {
+                item: Some(*place),
+                status: Status::Skipped.as_str().to_owned(),
+                ..base.clone()
+            }));
             for (item, item_view) in (0_u32..).zip(view.items()) {
                 reports.push(StepReport {
-                    item: Some(item),
+                    item: Some(self.content.place(ix, ItemIx(item))),
                     status: item_view.status.as_str().to_owned(),
                     started_ms: item_view.started.map(Timestamp::millis),
                     ended_ms: item_view.ended.or(view.ended).map(Timestamp::millis),
@@ -182,6 +207,9 @@ impl Run {
                     ..base.clone()
                 });
             }
+            // By place in the list, those its condition left out among them.
+            let rows = reports.iter().rposition(|row| row.step != plan.name).map_or(0, |at| at + 1);
+            reports[rows..].sort_by_key(|row| row.item);
         }
         reports
     }
@@ -211,7 +239,10 @@ impl Run {
             .map(|decision| DecisionReport {
                 at_ms: decision.at.millis(),
                 step: decision.step.map(|step| plan.step(step).name.clone()),
-                item: decision.item.map(|item| item.0),
+                item: decision
+                    .item
+                    .zip(decision.step)
+                    .map(|(item, step)| self.content.place(step, item)),
                 action: decision.kind.as_str().to_owned(),
                 reason: Words { decision, plan }.to_string(),
             })

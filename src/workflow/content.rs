@@ -3,12 +3,15 @@
 //!
 //! Pure. Holds validated data only; what is rendered from it is exactly what the author wrote.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
-use super::{PromptContent, StepContent, Workflow};
+use super::{Answer, PromptContent, StepContent, WorkContent, Workflow};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::message::{Message, Prompt};
 use crate::domain::outcome::Status;
+use crate::expression::Expression;
 use crate::schema::Schema;
 use crate::template::{Bound, RenderError};
 
@@ -26,10 +29,27 @@ pub struct Content {
 
 #[derive(Clone, Debug, Default)]
 struct StepValues {
-    /// The list an `each` step fans out over.
-    list: Vec<Value>,
+    /// The items an `each` step fans out over, each with its place in the list.
+    list: Vec<(u32, Value)>,
+    /// The places of the items that its condition left out.
+    left_out: Vec<u32>,
+    /// How many items of which lists its prompts may show.
+    kept: Vec<Kept>,
+    /// The prompt that was asked, where another step's history shows it.
+    asked: Option<Message>,
     /// Accepted answers, in input order.
     answers: Vec<Option<Value>>,
+}
+
+/// A list that a step's prompts show the head of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it stands: `["input", "documents"]`.
+    pub path: Vec<String>,
+    /// Items that are shown.
+    pub kept: usize,
+    /// Items there are.
+    pub of: usize,
 }
 
 /// What evaluating a step's condition and list found.
@@ -51,6 +71,7 @@ impl Content {
         let statuses = Value::Object(statuses.collect());
         let mut bindings = Map::new();
         bindings.insert("input".to_owned(), input);
+        bindings.insert("vars".to_owned(), Value::Object(workflow.vars.clone()));
         bindings.insert("run".to_owned(), serde_json::json!({ "status": statuses }));
         let steps = vec![StepValues::default(); workflow.steps.len()];
         Self { bindings, bound: None, conversions: 0, steps }
@@ -71,13 +92,11 @@ impl Content {
 
     /// Evaluates a step's `when` and `each`; a list may have at most `most` items.
     pub fn expand(&mut self, step: StepIx, of: &StepContent, most: usize) -> Expansion {
-        let bindings = Value::Object(std::mem::take(&mut self.bindings));
-        let skip = of.when.as_ref().is_some_and(|when| when.evaluate(&bindings) != true);
-        let list = of.each.as_ref().filter(|_| !skip).map(|each| each.list.evaluate(&bindings));
-        if let Value::Object(map) = bindings {
-            self.bindings = map;
-        }
-        let values = &mut self.steps[step.at()];
+        let (skip, list) = self.with_bindings(|bindings| {
+            let skip = of.when.as_ref().is_some_and(|when| when.evaluate(bindings) != true);
+            let list = of.each.as_ref().filter(|_| !skip).map(|each| each.list.evaluate(bindings));
+            (skip, list)
+        });
         match list {
             _ if skip => Expansion::Skip,
             Some(Value::Array(items)) if items.len() > most => Expansion::Impossible(format!(
@@ -85,34 +104,126 @@ impl Content {
                 items.len()
             )),
             Some(Value::Array(items)) => {
-                values.answers = vec![None; items.len()];
-                values.list = items;
+                let list: Vec<(u32, Value)> = (0_u32..).zip(items).collect();
+                let (list, left_out) = self.sift(of, list);
+                let values = &mut self.steps[step.at()];
+                values.answers = vec![None; list.len()];
+                (values.list, values.left_out) = (list, left_out);
                 Expansion::Items(values.list.len())
             }
             Some(other) => Expansion::Impossible(format!("its list is {}", kind(&other))),
             None => {
-                values.answers = vec![None];
+                self.steps[step.at()].answers = vec![None];
                 Expansion::Items(1)
             }
         }
     }
 
-    /// Computes a step without a model. Like an accepted answer it is bound for the validator that may judge
-    /// it.
+    /// The items that the step's condition keeps, and the places of the others.
+    fn sift(&mut self, of: &StepContent, list: Vec<(u32, Value)>) -> (Vec<(u32, Value)>, Vec<u32>) {
+        let Some(when) = of.each.as_ref().and_then(|each| each.when.as_ref()) else {
+            return (list, Vec::new());
+        };
+        let mut left_out = Vec::new();
+        let mut kept = Vec::new();
+        for (place, item) in list {
+            let locals = item_locals(of, place, &item);
+            if self.with_locals(locals, |bindings| when.evaluate(bindings) == true) {
+                kept.push((place, item));
+            } else {
+                left_out.push(place);
+            }
+        }
+        (kept, left_out)
+    }
+
+    /// Computes an item of a step without a model, or the whole of it where it does not fan out. Nothing is bound
+    /// yet: see [`Content::accept`].
+    #[must_use]
     pub fn compute(
         &mut self,
         step: StepIx,
+        item: ItemIx,
         of: &StepContent,
-        fields: &[(String, crate::expression::Expression)],
-    ) {
+        fields: &[(String, Expression)],
+    ) -> Value {
+        let locals = self.locals(step, item, of);
+        self.with_locals(locals, |bindings| {
+            let fields = fields.iter();
+            fields.map(|(name, expr)| (name.clone(), expr.evaluate(bindings))).collect()
+        })
+    }
+
+    /// The conditions of `check` that an answer does not meet, in the words of a repair turn.
+    #[must_use]
+    pub fn unmet(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        of: &StepContent,
+        answer: &Value,
+    ) -> Vec<String> {
+        if of.check.is_empty() {
+            return Vec::new();
+        }
+        let mut locals = self.locals(step, item, of);
+        let mentioned: BTreeSet<String> =
+            of.check.iter().flat_map(Expression::mentions).map(|m| m.name).collect();
+        let own = answer.as_object().into_iter().flatten();
+        let own = own.filter(|(name, _)| mentioned.contains(*name));
+        locals.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        self.with_locals(locals, |bindings| {
+            let unmet = of.check.iter().filter(|check| check.evaluate(bindings) != true);
+            unmet.map(|check| unmet_text(check, bindings)).collect()
+        })
+    }
+
+    /// The item of a fan-out and its place, under their names.
+    fn locals(&self, step: StepIx, item: ItemIx, of: &StepContent) -> Vec<(String, Value)> {
+        let entry = self.steps[step.at()].list.get(item.at());
+        entry.map_or_else(Vec::new, |(place, value)| item_locals(of, *place, value))
+    }
+
+    fn with_bindings<T>(&mut self, look: impl FnOnce(&Value) -> T) -> T {
         let bindings = Value::Object(std::mem::take(&mut self.bindings));
-        let value = fields.iter().map(|(name, expr)| (name.clone(), expr.evaluate(&bindings)));
-        let value = Value::Object(value.collect());
+        let seen = look(&bindings);
         if let Value::Object(map) = bindings {
             self.bindings = map;
         }
-        self.steps[step.at()].answers = vec![Some(value)];
-        self.bind_output(step, of);
+        seen
+    }
+
+    /// The same with more names, which may hide others for as long.
+    fn with_locals<T>(
+        &mut self,
+        locals: Vec<(String, Value)>,
+        look: impl FnOnce(&Value) -> T,
+    ) -> T {
+        let mut hidden = Vec::with_capacity(locals.len());
+        for (name, value) in locals {
+            let before = self.bindings.insert(name.clone(), value);
+            hidden.push((name, before));
+        }
+        let seen = self.with_bindings(look);
+        for (name, before) in hidden.into_iter().rev() {
+            match before {
+                Some(value) => self.bindings.insert(name, value),
+                None => self.bindings.shift_remove(&name),
+            };
+        }
+        seen
+    }
+
+    /// An item's place in its list.
+    #[must_use]
+    pub fn place(&self, step: StepIx, item: ItemIx) -> u32 {
+        self.steps[step.at()].list.get(item.at()).map_or(item.0, |(place, _)| *place)
+    }
+
+    /// The places of the items that the step's condition left out.
+    #[must_use]
+    pub fn left_out(&self, step: StepIx) -> &[u32] {
+        &self.steps[step.at()].left_out
     }
 
     /// Renders an item's prompt.
@@ -130,17 +241,60 @@ impl Content {
             self.conversions += 1;
             Bound::of(&self.bindings)
         });
-        let of_item = of.each.as_ref().map(|each| {
-            let list = &self.steps[step.at()].list;
+        let values = &self.steps[step.at()];
+        let special = of.each.is_some() || !values.kept.is_empty();
+        let own = special.then(|| {
             let mut bound = shared.clone();
-            bound.bind(&each.item, list.get(item.at()).unwrap_or(&Value::Null));
-            bound.bind("index", &Value::from(item.0));
+            for (name, value) in shortened(&self.bindings, &values.kept) {
+                bound.bind(&name, &value);
+            }
+            if let (Some(each), Some((place, value))) = (&of.each, values.list.get(item.at())) {
+                bound.bind(&each.item, value);
+                bound.bind("index", &Value::from(*place));
+            }
             bound
         });
-        let bound = of_item.as_ref().unwrap_or(shared);
+        let bound = own.as_ref().unwrap_or(shared);
         let system = prompt.system.as_ref().map(|t| t.render_bound(bound)).transpose();
         let user = prompt.prompt.render_bound(bound);
         Ok(Prompt { system: system?, messages: vec![Message::user(user?)] })
+    }
+
+    /// Notes what a step was asked, for the steps whose history shows it.
+    pub fn note_asked(&mut self, step: StepIx, message: Message) {
+        self.steps[step.at()].asked = Some(message);
+    }
+
+    /// What a step was asked and has answered, as a conversation; `None` where it has no answer.
+    #[must_use]
+    pub fn exchange_of(&self, step: StepIx, of: &StepContent) -> Option<[Message; 2]> {
+        let answer = self.output(of)?;
+        let asked = self.steps[step.at()].asked.clone()?;
+        let plain = matches!(&of.work, WorkContent::Prompt(p) if matches!(p.answer, Answer::Text));
+        let said = match answer.get("text") {
+            Some(Value::String(text)) if plain => text.clone(),
+            _ => answer.to_string(),
+        };
+        Some([asked, Message::assistant(said)])
+    }
+
+    /// Makes the step's prompts show the head of some lists only.
+    pub fn keep(&mut self, step: StepIx, kept: Vec<Kept>) {
+        self.steps[step.at()].kept = kept;
+    }
+
+    /// The lists that the step's prompts show the head of.
+    #[must_use]
+    pub fn kept(&self, step: StepIx) -> &[Kept] {
+        &self.steps[step.at()].kept
+    }
+
+    /// Items in the list at `path`; `None` where there is none.
+    #[must_use]
+    pub fn length(&self, path: &[String]) -> Option<usize> {
+        let (name, rest) = path.split_first()?;
+        let value = rest.iter().try_fold(self.bindings.get(name)?, |value, word| value.get(word));
+        value?.as_array().map(Vec::len)
     }
 
     /// An answer becomes an item's output. The step's name is bound for the validator that may judge it;
@@ -204,9 +358,9 @@ impl Content {
         let values = &self.steps[step.at()];
         let output = if of.each.is_some() {
             let good = (0_u32..).zip(&values.answers).filter_map(|(ix, a)| Some((ix, a.as_ref()?)));
-            let items = good.map(|(ix, output)| {
-                let item = values.list.get(ix as usize).unwrap_or(&Value::Null);
-                serde_json::json!({ "item": item, "index": ix, "output": output })
+            let items = good.filter_map(|(ix, output)| {
+                let (place, item) = values.list.get(ix as usize)?;
+                Some(serde_json::json!({ "item": item, "index": place, "output": output }))
             });
             self.bindings.insert(items_name(of), items.collect());
             values.answers.iter().flatten().cloned().collect()
@@ -221,6 +375,50 @@ impl Content {
         self.bindings.shift_remove(&of.name);
         self.bindings.shift_remove(&items_name(of));
     }
+}
+
+/// The item of a fan-out and its place, under their names.
+fn item_locals(of: &StepContent, place: u32, item: &Value) -> Vec<(String, Value)> {
+    let Some(each) = &of.each else { return Vec::new() };
+    vec![(each.item.clone(), item.clone()), ("index".to_owned(), Value::from(place))]
+}
+
+/// What an unmet condition says, with the first item of a list that breaks it.
+fn unmet_text(check: &Expression, bindings: &Value) -> String {
+    let text = check.source().split_whitespace().collect::<Vec<_>>().join(" ");
+    match check.counterexample(bindings) {
+        Some((list, place, item)) => {
+            format!("not met: {text} (by {list}[{place}]: {})", shortened_text(&item.to_string()))
+        }
+        None => format!("not met: {text}"),
+    }
+}
+
+/// Most characters of an item that breaks a condition.
+const SHOWN: usize = 200;
+
+fn shortened_text(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The bound values whose lists are shown in part, shortened.
+fn shortened(bindings: &Map<String, Value>, kept: &[Kept]) -> BTreeMap<String, Value> {
+    let mut changed: BTreeMap<String, Value> = BTreeMap::new();
+    for Kept { path, kept, .. } in kept {
+        let Some((name, rest)) = path.split_first() else { continue };
+        let Some(value) = changed.remove(name).or_else(|| bindings.get(name).cloned()) else {
+            continue;
+        };
+        let root = changed.entry(name.clone()).or_insert(value);
+        let list = rest.iter().try_fold(root, |value, word| value.get_mut(word));
+        if let Some(Value::Array(items)) = list {
+            items.truncate(*kept);
+        }
+    }
+    changed
 }
 
 fn items_name(of: &StepContent) -> String {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::domain::id::StepIx;
 use crate::domain::plan::Plan;
 use crate::domain::shape::Shape;
 use crate::expression::Expression;
@@ -35,6 +36,8 @@ pub struct Workflow {
     pub input: Shape,
     /// The same as a JSON Schema; its root is an object, `$defs` are inlined.
     pub input_schema: Schema,
+    /// Constants.
+    pub vars: serde_json::Map<String, Value>,
     /// `index` = `StepIx`.
     pub steps: Vec<StepContent>,
     /// The result, field by field.
@@ -54,6 +57,8 @@ pub struct StepContent {
     pub when: Option<Expression>,
     /// Fan-out.
     pub each: Option<EachContent>,
+    /// What must hold of its answer, of each item's where it fans out; its fields stand bare in them.
+    pub check: Vec<Expression>,
     /// What is sent.
     pub work: WorkContent,
 }
@@ -65,6 +70,8 @@ pub struct EachContent {
     pub list: Expression,
     /// The item's name in prompts; `item` by default.
     pub item: String,
+    /// Items for which this is false are left out.
+    pub when: Option<Expression>,
 }
 
 /// What a step sends to its model, or computes.
@@ -83,6 +90,10 @@ pub struct PromptContent {
     pub system: Option<Template>,
     /// The user's turn.
     pub prompt: Template,
+    /// The steps whose prompts and answers go before it as a conversation, in this order.
+    pub history: Vec<StepIx>,
+    /// Paths of lists that may lose items at their tail where the prompt exceeds every window, in this order.
+    pub shrink: Vec<Vec<String>>,
     /// What the answer must be.
     pub answer: Answer,
     /// Sent where the model takes it, 0 to 2.

@@ -71,7 +71,10 @@ impl Audit {
                     Prepared::Judged { pass } => {
                         self.pass.insert(*step, *pass);
                     }
-                    Prepared::Skip | Prepared::Prompts(_) | Prepared::Impossible(_) => {}
+                    Prepared::Skip
+                    | Prepared::Prompts(_)
+                    | Prepared::Shrunk(_)
+                    | Prepared::Impossible(_) => {}
                 }
             }
             _ => {}
@@ -162,8 +165,9 @@ impl Audit {
         self.within_budget(machine);
         match machine.outcome() {
             Some(Outcome::Delivered) => self.complete(machine, &[]),
-            Some(Outcome::Degraded { missing, unverified }) => {
-                assert!(!(missing.is_empty() && unverified.is_empty()), "degraded by nothing");
+            Some(Outcome::Degraded { missing, unverified, shrunk }) => {
+                let nothing = missing.is_empty() && unverified.is_empty() && shrunk.is_empty();
+                assert!(!nothing, "degraded by nothing");
                 self.complete(machine, unverified);
             }
             Some(Outcome::Failed(failure)) => {

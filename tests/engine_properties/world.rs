@@ -130,7 +130,11 @@ impl World {
                 let prompts = (0..items).map(|_| 1 + self.draw.below(PROMPT_MAX));
                 let prompts: Vec<u64> = prompts.collect();
                 self.prompts[step.at()] = prompts.iter().copied().min().unwrap_or(0);
-                Prepared::Prompts(prompts)
+                if self.draw.percent(self.trouble / 4) {
+                    Prepared::Shrunk(prompts)
+                } else {
+                    Prepared::Prompts(prompts)
+                }
             }
         };
         self.at(now + delay, Event::Prepared { step, round, result });

@@ -30,6 +30,14 @@ pub struct Expected {
     pub typed: Typed,
 }
 
+/// Where the file says what the answer must be.
+pub fn span(raw: &RawAnswer) -> std::ops::Range<usize> {
+    match raw {
+        RawAnswer::Shape(node) | RawAnswer::Schema(node) => node.span.clone(),
+        RawAnswer::SchemaFile(name) => name.span.clone(),
+    }
+}
+
 impl Lowering<'_> {
     pub(super) fn expected(&mut self, raw: Option<&RawAnswer>, owner: &str) -> Expected {
         let text = Typed::of(Shape::object([("text", Shape::text())]));

@@ -2,16 +2,30 @@
 
 use crate::definition::lower::Lowering;
 use crate::definition::lower::answer::Expected;
+use crate::definition::lower::shape::Typed;
 use crate::definition::lower::text::Text;
+use crate::definition::lower::value::ValueField;
 use crate::definition::page::Spanned;
-use crate::definition::raw::{RawSettings, RawStep};
+use crate::definition::raw::{RawSettings, RawStep, RawText};
 use crate::domain::finding::Code;
 use crate::domain::plan::NeedKind;
-use crate::expression::Expression;
+use crate::expression::{Expression, Mention};
 use crate::template::Template;
+use crate::workflow::Answer;
 
 /// A key that needs another one.
 pub const NEEDS_KEY: Code = Code("P0409");
+
+/// What a text of a step sees besides the inputs and other steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Nothing.
+    Outside,
+    /// The item of its list.
+    Item,
+    /// The item, and the fields of its answer.
+    Answer,
+}
 
 /// A step under construction.
 #[derive(Debug)]
@@ -30,6 +44,14 @@ pub struct Draft<'r> {
     pub each: Option<Text<Expression>>,
     /// `when`
     pub when: Option<Text<Expression>>,
+    /// `value`
+    pub value: Option<Vec<ValueField>>,
+    /// `check`
+    pub check: Vec<Text<Expression>>,
+    /// `shrink`
+    pub shrink: Vec<Text<Expression>>,
+    /// The steps whose conversation precedes the prompt, by place in the file.
+    pub history: Vec<usize>,
     /// Its answer.
     pub expected: Expected,
     /// The step it judges, by place in the file.
@@ -51,9 +73,42 @@ impl Draft<'_> {
         self.raw.optional.as_ref().is_some_and(|o| o.value)
     }
 
-    /// Whether it may be skipped.
+    /// Whether it may be skipped as a whole.
     pub fn is_conditional(&self) -> bool {
-        self.raw.when.is_some()
+        self.raw.when.is_some() && !self.when_per_item()
+    }
+
+    /// Whether its condition names the item, and so is decided for each.
+    pub fn when_per_item(&self) -> bool {
+        let names_item = |name: &str| name == self.item() || name == "index";
+        let mentions = self.when.iter().flat_map(|when| when.body.mentions());
+        self.raw.each.is_some() && mentions.into_iter().any(|mention| names_item(&mention.name))
+    }
+
+    /// Whether a prompt of it uses what stands at `path`, or something around or below it.
+    pub fn prompt_mentions(&self, path: &[String]) -> bool {
+        let texts = [&self.prompt, &self.system].into_iter().flatten();
+        let mut mentions = texts.flat_map(|text| text.body.mentions());
+        mentions.any(|m| {
+            Some(&m.name) == path.first() && m.path.iter().zip(&path[1..]).all(|(a, b)| a == b)
+        })
+    }
+
+    /// Every name in its texts, and whether it stands where the item of its list, or its answer, is visible.
+    pub fn mentions(&self) -> Vec<(Mention, Sight)> {
+        let mut found = Vec::new();
+        for text in [&self.prompt, &self.system].into_iter().flatten() {
+            found.extend(text.body.mentions().iter().map(|m| (m.clone(), Sight::Item)));
+        }
+        let mut add = |text: &Text<Expression>, sight: Sight| {
+            found.extend(text.body.mentions().into_iter().map(|mention| (mention, sight)));
+        };
+        self.each.iter().for_each(|text| add(text, Sight::Outside));
+        self.when.iter().for_each(|text| add(text, Sight::Item));
+        self.value.iter().flatten().for_each(|field| add(&field.text, Sight::Item));
+        self.shrink.iter().for_each(|text| add(text, Sight::Item));
+        self.check.iter().for_each(|text| add(text, Sight::Answer));
+        found
     }
 
     /// The name of its items.
@@ -80,7 +135,16 @@ impl Lowering<'_> {
         let system = raw.system.as_ref().and_then(|text| self.template(text, &owner));
         let each = raw.each.as_ref().and_then(|text| self.expression(text, &owner));
         let when = raw.when.as_ref().and_then(|text| self.expression(text, &owner));
-        let expected = self.expected(raw.answer.as_ref(), &owner);
+        let value = self.value_fields(raw);
+        let mut texts = |list: &[RawText]| {
+            list.iter().filter_map(|text| self.expression(text, &owner)).collect::<Vec<_>>()
+        };
+        let (check, shrink) = (texts(&raw.check), texts(&raw.shrink));
+        let expected = if raw.value.is_some() {
+            Expected { answer: Answer::Text, typed: Typed::unknown() }
+        } else {
+            self.expected(raw.answer.as_ref(), &owner)
+        };
         Draft {
             raw,
             settings: raw.settings.over(defaults),
@@ -89,6 +153,10 @@ impl Lowering<'_> {
             system,
             each,
             when,
+            value,
+            check,
+            shrink,
+            history: Vec::new(),
             expected,
             validates: None,
             judged_by: None,

@@ -24,7 +24,7 @@ pub struct Models {
     pub paths: Vec<PathPlan>,
     /// The providers of those paths.
     pub providers: Vec<ProviderPlan>,
-    /// Of each step, by place in the file.
+    /// Of each step, by place in the file; meaningless for a step without a model.
     pub of_step: Vec<ModelIx>,
 }
 
@@ -46,6 +46,10 @@ impl Models {
         let mut models = Self::default();
         let mut told = Vec::new();
         for draft in drafts {
+            if draft.value.is_some() {
+                models.of_step.push(ModelIx(0));
+                continue;
+            }
             let in_step = draft.raw.settings.model.as_ref();
             let written = in_step.or(raw.defaults.model.as_ref());
             let span = written.map_or(draft.raw.key.span.clone(), |model| model.span.clone());

@@ -1,7 +1,8 @@
 //! What each step waits for, inferred from every text that mentions another step.
 
 use crate::definition::lower::Lowering;
-use crate::definition::lower::draft::Draft;
+use crate::definition::lower::check::own_fields;
+use crate::definition::lower::draft::{Draft, Sight};
 use crate::definition::lower::validator::BAD_VALIDATOR;
 use crate::domain::finding::Code;
 use crate::domain::plan::NeedKind;
@@ -77,7 +78,7 @@ impl Lowering<'_> {
     ) {
         let draft = &drafts[at];
         let reads = needs.iter().any(|(step, kind)| *step == judged && *kind == NeedKind::Judges);
-        if !reads && draft.prompt.is_some() {
+        if !reads && (draft.prompt.is_some() || draft.value.is_some()) {
             let name = drafts[judged].name();
             self.reader
                 .error(
@@ -85,7 +86,11 @@ impl Lowering<'_> {
                     &draft.raw.key.span,
                     format!("{} judges '{name}' without reading it", draft.owner()),
                 )
-                .help(format!("put {{{{ {name} | tojson }}}} into its prompt"));
+                .help(if draft.value.is_some() {
+                    format!("compute `pass` from it, as length({name}.items) > 0")
+                } else {
+                    format!("put {{{{ {name} | tojson }}}} into its prompt")
+                });
         }
     }
 }
@@ -106,21 +111,26 @@ fn add(needs: &mut Vec<(usize, NeedKind)>, step: usize, kind: NeedKind) {
 }
 
 fn targets(draft: &Draft<'_>, drafts: &[Draft<'_>]) -> Vec<Target> {
-    let mut targets = Vec::new();
+    let own = own_fields(&draft.expected.typed.shape);
+    let computed = |name: &str| draft.value.iter().flatten().any(|field| field.name == name);
     let item = draft.raw.each.is_some().then(|| draft.item());
-    for text in [&draft.prompt, &draft.system].into_iter().flatten() {
-        targets.extend(text.body.mentions().iter().filter_map(|m| target(m, item, drafts)));
-    }
-    for text in [&draft.each, &draft.when].into_iter().flatten() {
-        targets.extend(text.body.mentions().iter().filter_map(|m| target(m, None, drafts)));
-    }
+    let hidden = |name: &str, sight: Sight| match sight {
+        Sight::Outside => false,
+        Sight::Item => item == Some(name),
+        // Its own name there is said to be wrong where the condition is checked.
+        Sight::Answer => {
+            item == Some(name) || own.contains(name) || computed(name) || name == draft.name()
+        }
+    };
+    let mentions = draft.mentions().into_iter();
+    let seen = mentions.filter(|(mention, sight)| !hidden(&mention.name, *sight));
+    let mut targets: Vec<Target> =
+        seen.filter_map(|(mention, _)| target(&mention, drafts)).collect();
+    targets.extend(draft.history.iter().map(|step| Target::Step(*step)));
     targets
 }
 
-fn target(mention: &Mention, item: Option<&str>, drafts: &[Draft<'_>]) -> Option<Target> {
-    if item == Some(mention.name.as_str()) {
-        return None;
-    }
+fn target(mention: &Mention, drafts: &[Draft<'_>]) -> Option<Target> {
     let place = |name: &str| drafts.iter().position(|draft| draft.name() == name);
     if mention.name == "run" {
         let [status, step, ..] = mention.path.as_slice() else { return None };

@@ -4,7 +4,7 @@ use crate::definition::lower::Lowering;
 use crate::definition::lower::draft::Draft;
 use crate::definition::lower::names::is_name;
 use crate::definition::lower::scope::World;
-use crate::definition::lower::shape::{BAD_KEY, Typed};
+use crate::definition::lower::shape::Typed;
 use crate::definition::page::MISSING_KEY;
 use crate::definition::raw::RawWorkflow;
 use crate::domain::finding::Code;
@@ -38,36 +38,18 @@ impl Lowering<'_> {
         fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
         world: &World,
     ) -> (Output, Typed) {
-        let mut parsed = Vec::new();
-        let mut object = Object::default();
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
         {
             self.reader
                 .error(MISSING_KEY, &raw.steps_span, "`output` names no field")
                 .help("output: {summary: draft.summary}, one field a line");
         }
-        for (key, text) in fields {
-            let owner = format!("output '{}'", key.name);
-            if key.name.is_empty() || key.name.chars().count() > 64 || key.name.ends_with('?') {
-                self.reader
-                    .error(BAD_KEY, &key.span, format!("'{}' cannot be a field", key.name))
-                    .help(
-                        "1 to 64 characters; whether it may be missing follows from its expression",
-                    );
-                continue;
-            }
-            let text = self.expression(text, &owner);
-            parsed.extend(text.map(|text| (key.name.clone(), owner, text)));
-        }
-        let mentions = parsed.iter().flat_map(|(_, _, text)| text.body.mentions());
+        let fields = self.named_expressions(fields, "output");
+        let mentions = fields.iter().flat_map(|field| field.text.body.mentions());
         let scope = world.scope(&mentions.map(|mention| mention.name).collect());
-        let mut output = Vec::new();
-        for (name, owner, text) in parsed {
-            let (shape, _) = self.check_expression(&text, &scope, &owner);
-            object.fields.push(field(&name, shape));
-            output.push((name, text.body));
-        }
-        (output, Typed::of(Shape::Object(object)))
+        let shape = self.type_fields(&fields, &scope, "output");
+        let output = fields.into_iter().map(|field| (field.name, field.text.body));
+        (output.collect(), Typed::of(shape))
     }
 
     fn sink(&mut self, raw: &RawWorkflow, drafts: &[Draft<'_>]) -> (Output, Typed) {

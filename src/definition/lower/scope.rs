@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::definition::lower::Lowering;
 use crate::definition::lower::draft::Draft;
-use crate::definition::lower::text::{Origin, Text};
+use crate::definition::lower::text::Text;
 use crate::domain::finding::{Code, Finding};
 use crate::domain::shape::{Presence, Range, Scope, Shape};
 use crate::expression::Expression;
@@ -22,6 +22,7 @@ const STATUSES: [&str; 5] = ["ok", "skipped", "failed", "timed_out", "cut"];
 #[derive(Debug)]
 pub struct World {
     input: Shape,
+    vars: Shape,
     steps: Vec<Visible>,
 }
 
@@ -32,13 +33,15 @@ struct Visible {
     shape: Shape,
     /// Its answer, of one item.
     answer: Shape,
+    /// An item of the list it fans out over.
+    item: Shape,
     fan_out: bool,
     presence: Presence,
 }
 
 impl World {
-    /// What the steps make visible.
-    pub fn of(input: &Shape, drafts: &[Draft<'_>]) -> Self {
+    /// What the steps make visible; a step without a model has no type yet, nor has the item of a list.
+    pub fn of(input: &Shape, vars: &Shape, drafts: &[Draft<'_>]) -> Self {
         let steps = drafts.iter().map(|draft| {
             let answer = draft.expected.typed.shape.clone();
             let fan_out = draft.raw.each.is_some();
@@ -51,9 +54,16 @@ impl World {
             } else {
                 Presence::Always
             };
-            Visible { name, shape, answer, fan_out, presence }
+            Visible { name, shape, answer, item: Shape::Any, fan_out, presence }
         });
-        Self { input: input.clone(), steps: steps.collect() }
+        Self { input: input.clone(), vars: vars.clone(), steps: steps.collect() }
+    }
+
+    /// The answer of the step at a place of the file, now that it is typed.
+    pub fn set_answer(&mut self, at: usize, answer: &Shape) {
+        let step = &mut self.steps[at];
+        step.answer = answer.clone();
+        step.shape = if step.fan_out { Shape::list(answer.clone()) } else { answer.clone() };
     }
 
     /// What texts of steps and of the output see. A step's own name is among them: that it may not be used
@@ -63,6 +73,9 @@ impl World {
     pub fn scope(&self, mentioned: &BTreeSet<String>) -> Scope {
         let mut scope = Scope::default();
         scope.bind("input", self.input.clone(), Presence::Always);
+        if !matches!(&self.vars, Shape::Object(vars) if vars.fields.is_empty()) {
+            scope.bind("vars", self.vars.clone(), Presence::Always);
+        }
         let mut statuses = Vec::new();
         for step in &self.steps {
             if !mentioned.contains(&step.name) && !mentioned.contains("run") {
@@ -74,7 +87,7 @@ impl World {
             scope.bind(step.name.clone(), step.shape.clone(), step.presence.clone());
             if step.fan_out {
                 let entry = Shape::object([
-                    ("item", Shape::Any),
+                    ("item", step.item.clone()),
                     ("index", Shape::Integer(Range::default())),
                     ("output", step.answer.clone()),
                 ]);
@@ -89,22 +102,27 @@ impl World {
 }
 
 /// Every name in a step's texts.
-fn mentions(draft: &Draft<'_>) -> BTreeSet<String> {
-    let templates = [&draft.prompt, &draft.system].into_iter().flatten();
-    let expressions = [&draft.each, &draft.when].into_iter().flatten();
-    let in_templates = templates.flat_map(|text| text.body.mentions());
-    let mentions = in_templates.chain(expressions.flat_map(|text| text.body.mentions()));
-    mentions.map(|mention| mention.name).collect()
+pub fn mentions(draft: &Draft<'_>) -> BTreeSet<String> {
+    draft.mentions().into_iter().map(|(mention, _)| mention.name).collect()
 }
 
 impl Lowering<'_> {
-    pub(super) fn check_texts(&mut self, drafts: &mut [Draft<'_>], world: &World) {
-        for at in 0..drafts.len() {
+    /// Checks every text of the steps, in topological `order` where there is one: what a step without a model
+    /// yields has a type only once what it is computed from has one.
+    pub(super) fn check_texts(
+        &mut self,
+        drafts: &mut [Draft<'_>],
+        order: Option<&[usize]>,
+        world: &mut World,
+    ) {
+        let in_file: Vec<usize> = (0..drafts.len()).collect();
+        for at in order.unwrap_or(&in_file).iter().copied() {
             let draft = &drafts[at];
             let owner = draft.owner();
             let outer = world.scope(&mentions(draft));
-            if let Some(when) = &draft.when {
-                self.check_when(when, draft, &outer, &owner);
+            let per_item = draft.when_per_item();
+            if let Some(when) = draft.when.as_ref().filter(|_| !per_item) {
+                self.check_when(when, &outer, &owner);
             }
             let mut inner = outer.clone();
             if let Some(raw) = &draft.raw.each {
@@ -112,17 +130,26 @@ impl Lowering<'_> {
                     .each
                     .as_ref()
                     .map_or(Shape::Any, |each| self.check_each(each, &outer, &owner, &raw.text));
+                world.steps[at].item = item.clone();
                 inner.bind(draft.item(), item, Presence::Always);
                 inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
             }
+            if let Some(when) = draft.when.as_ref().filter(|_| per_item) {
+                self.check_when(when, &inner, &owner);
+            }
+            self.type_value(at, &inner, drafts, world);
+            let draft = &drafts[at];
+            self.check_checks(draft, &inner);
             if let Some(judge) = draft.judged_by {
                 let why = "there is no `feedback` before the first verdict".to_owned();
+                // A validator that computes is typed after what it judges: its verdict is not looked into.
                 let shape = drafts[judge].expected.typed.shape.clone();
                 inner.bind("feedback", shape, Presence::Maybe(why));
             }
             for text in [&draft.prompt, &draft.system].into_iter().flatten() {
                 self.check_template(text, &inner, &owner);
             }
+            self.check_shrink(draft, &inner);
         }
     }
 
@@ -146,25 +173,7 @@ impl Lowering<'_> {
         (shape, findings.is_empty())
     }
 
-    fn check_when(
-        &mut self,
-        when: &Text<Expression>,
-        draft: &Draft<'_>,
-        scope: &Scope,
-        owner: &str,
-    ) {
-        let names_item = |name: &str| name == draft.item() || name == "index";
-        let per_item =
-            draft.raw.each.is_some() && when.body.mentions().iter().any(|m| names_item(&m.name));
-        if per_item {
-            let Origin::Here(node) = &when.origin else { return };
-            self.reader.not_yet(
-                &node.span,
-                &format!("{owner}: a `when` per item"),
-                "filter the list in the step that makes it",
-            );
-            return;
-        }
+    fn check_when(&mut self, when: &Text<Expression>, scope: &Scope, owner: &str) {
         let (shape, sound) = self.check_expression(when, scope, owner);
         if sound && !matches!(shape, Shape::Boolean | Shape::Any) {
             let message = format!("`when` must be true or false, and is {}", shape.describe());
@@ -193,7 +202,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn type_problem(
+    pub(super) fn type_problem(
         &mut self,
         code: Code,
         text: &Text<Expression>,

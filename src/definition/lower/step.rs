@@ -2,7 +2,7 @@
 
 use crate::definition::lower::draft::Draft;
 use crate::definition::lower::models::Models;
-use crate::domain::id::StepIx;
+use crate::domain::id::{ModelIx, StepIx};
 use crate::domain::plan::{EachPlan, Need, NeedKind, Role, StepPlan, Work};
 use crate::domain::time::Share;
 use crate::workflow::{EachContent, PromptContent, StepContent, WorkContent};
@@ -33,15 +33,7 @@ pub fn plans(drafts: &[Draft<'_>], order: &[usize], models: &Models) -> Vec<Step
             StepPlan {
                 name: draft.name().to_owned(),
                 role: draft.raw.role.as_ref().map_or_else(|| role(*at, drafts), |r| r.value),
-                work: Work::Model {
-                    model: models.of_step[*at],
-                    max_tokens: draft
-                        .settings
-                        .max_tokens
-                        .as_ref()
-                        .map_or(DEFAULT_MAX_TOKENS, |n| n.value),
-                    policy: draft.settings.policy.lower(),
-                },
+                work: work(draft, models.of_step[*at]),
                 needs,
                 conditional: draft.is_conditional(),
                 optional: draft.is_optional(),
@@ -64,6 +56,15 @@ pub fn plans(drafts: &[Draft<'_>], order: &[usize], models: &Models) -> Vec<Step
             }
         })
         .collect()
+}
+
+fn work(draft: &Draft<'_>, model: ModelIx) -> Work {
+    if draft.value.is_some() {
+        return Work::Value;
+    }
+    let written = draft.settings.max_tokens.as_ref();
+    let max_tokens = written.map_or(DEFAULT_MAX_TOKENS, |n| n.value);
+    Work::Model { model, max_tokens, policy: draft.settings.policy.lower() }
 }
 
 fn cutoff_at(draft: &Draft<'_>) -> Option<Share> {
@@ -95,21 +96,34 @@ fn role(at: usize, drafts: &[Draft<'_>]) -> Role {
 /// The contents, in `order`; `None` where a text could not be parsed.
 pub fn contents(drafts: Vec<Draft<'_>>, order: &[usize]) -> Option<Vec<StepContent>> {
     let mut drafts: Vec<Option<Draft<'_>>> = drafts.into_iter().map(Some).collect();
-    order.iter().map(|at| content(drafts[*at].take()?)).collect()
+    order.iter().map(|at| content(drafts[*at].take()?, order)).collect()
 }
 
-fn content(draft: Draft<'_>) -> Option<StepContent> {
-    let item = draft.item().to_owned();
-    Some(StepContent {
-        name: draft.name().to_owned(),
-        when: draft.when.map(|when| when.body),
-        each: draft.each.map(|each| EachContent { list: each.body, item }),
-        work: WorkContent::Prompt(Box::new(PromptContent {
+fn content(draft: Draft<'_>, order: &[usize]) -> Option<StepContent> {
+    let (item, per_item) = (draft.item().to_owned(), draft.when_per_item());
+    let when = draft.when.map(|when| when.body);
+    let (whole, of_item) = if per_item { (None, when) } else { (when, None) };
+    let place = |file: &usize| order.iter().position(|at| at == file);
+    let ix = |file: &usize| Some(StepIx(u16::try_from(place(file)?).ok()?));
+    let work = match draft.value {
+        Some(fields) => {
+            WorkContent::Value(fields.into_iter().map(|f| (f.name, f.text.body)).collect())
+        }
+        None => WorkContent::Prompt(Box::new(PromptContent {
             system: draft.system.map(|text| text.body),
             prompt: draft.prompt?.body,
+            history: draft.history.iter().map(ix).collect::<Option<_>>()?,
+            shrink: draft.shrink.iter().filter_map(|text| text.body.as_path()).collect(),
             answer: draft.expected.answer,
             temperature: draft.settings.temperature.map(|t| t.value),
             effort: draft.settings.effort.map(|e| e.value.to_owned()),
         })),
+    };
+    Some(StepContent {
+        name: draft.raw.key.name.clone(),
+        when: whole,
+        each: draft.each.map(|each| EachContent { list: each.body, item, when: of_item }),
+        check: draft.check.into_iter().map(|text| text.body).collect(),
+        work,
     })
 }

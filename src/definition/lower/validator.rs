@@ -84,6 +84,15 @@ impl Lowering<'_> {
             let message = format!("{owner} cannot judge '{}', which is a validator", name.value);
             self.reader.error(BAD_VALIDATOR, &name.span, message);
         }
+        if target.raw.value.is_some() {
+            let message = format!(
+                "{owner} cannot judge '{}': it computes, and would compute the same again",
+                name.value
+            );
+            self.reader
+                .error(BAD_VALIDATOR, &name.span, message)
+                .help("give the step a `check`, or judge a step that asks a model");
+        }
         if let Some(other) = target.judged_by {
             let message = format!(
                 "{owner}: '{}' is already judged by '{}'",

@@ -185,12 +185,17 @@ impl Scenario {
                 let step = step.map_or("run", |step| self.name(step));
                 format!("failed {class} {step}")
             }
-            Outcome::Degraded { missing, unverified } => {
+            Outcome::Degraded { missing, unverified, shrunk } => {
                 let missing: Vec<String> =
                     missing.iter().map(|Part { step, item }| self.part(*step, *item)).collect();
                 let unverified: Vec<&str> = unverified.iter().map(|s| self.name(*s)).collect();
+                let shrunk: Vec<&str> = shrunk.iter().map(|s| self.name(*s)).collect();
+                let shrunk = match shrunk.as_slice() {
+                    [] => String::new(),
+                    steps => format!(" shrunk [{}]", steps.join(" ")),
+                };
                 format!(
-                    "degraded missing [{}] unverified [{}]",
+                    "degraded missing [{}] unverified [{}]{shrunk}",
                     missing.join(" "),
                     unverified.join(" ")
                 )

@@ -222,6 +222,7 @@ pub fn workflow(name: &str, simulated: bool) -> Workflow {
         }),
         input: Shape::object([("text", Shape::text())]),
         input_schema: schema("text", json!({"type": "string"})),
+        vars: serde_json::Map::new(),
         steps: Vec::new(),
         output: Vec::new(),
         output_schema: schema("bullets", json!({"type": "array", "items": {"type": "string"}})),
