@@ -14,6 +14,7 @@ mod graph;
 mod instant;
 
 mod house;
+mod install;
 mod list;
 mod live;
 mod log;
@@ -77,6 +78,7 @@ enum Command {
     Explain(explain::Explain),
     List(list::List),
     Doctor(doctor::Doctor),
+    Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
 }
@@ -121,6 +123,7 @@ impl Command {
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
+            Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
         }
@@ -138,6 +141,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_) => Exit::Failed,
         }
@@ -153,6 +157,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Doctor(_)
+            | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_) => Level::Quiet,
         }
