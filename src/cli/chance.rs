@@ -44,7 +44,8 @@ pub struct Chance {
     pub right_arithmetic: String,
 }
 
-/// The chances of `plan`; a fan-out counts as many items as `items` says, else as many as run at once.
+/// The chances of `plan`; a fan-out counts as many items as `items` says, else as many as run at once. A step that is
+/// said to have none plays no part.
 #[must_use]
 pub fn chances(
     plan: &Plan,
@@ -54,7 +55,7 @@ pub fn chances(
     let counting = Counting { plan, configuration };
     let steps: Vec<Chance> = plan
         .step_ixs()
-        .filter(|ix| matches!(plan.step(*ix).work, Work::Model { .. }))
+        .filter(|ix| matches!(plan.step(*ix).work, Work::Model { .. }) && items(*ix) != Some(0))
         .map(|ix| counting.step(ix, items(ix)))
         .collect();
     let counted = || steps.iter().filter(|step| step.counts);

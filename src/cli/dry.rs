@@ -19,6 +19,7 @@ use crate::driver::{Refusal, fitting};
 use crate::engine::FAN_OUT_MAX;
 use crate::expression::Expression;
 use crate::run::instruction_tokens;
+use crate::template::Template;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
@@ -38,7 +39,8 @@ pub struct Dry {
 /// A step, as far as the input decides it.
 #[derive(Serialize)]
 struct Step {
-    step: String,
+    #[serde(rename = "step")]
+    name: String,
     /// Steps that wait for the same others can run at once: from 1.
     wave: usize,
     #[serde(flatten)]
@@ -119,6 +121,16 @@ impl Dry {
     }
 }
 
+impl Dry {
+    /// The steps, those first that can run first.
+    fn in_order(&self) -> Vec<(StepIx, &Step)> {
+        let mut steps: Vec<(StepIx, &Step)> =
+            self.workflow.plan.step_ixs().zip(&self.steps).collect();
+        steps.sort_by_key(|(_, step)| step.wave);
+        steps
+    }
+}
+
 /// Lays out the steps in the plan's order.
 struct Laying<'a> {
     workflow: &'a Workflow,
@@ -165,7 +177,7 @@ impl<'a> Laying<'a> {
             self.yields[ix.at()] = u64::from(*max_tokens) * u64::from(count);
         }
         Step {
-            step: of.name.clone(),
+            name: of.name.clone(),
             wave,
             what,
             items: count,
@@ -303,7 +315,7 @@ fn mentions(of: &StepContent) -> Vec<String> {
     if let WorkContent::Prompt(prompt) = &of.work {
         let PromptContent { system, prompt, .. } = prompt.as_ref();
         let texts = system.iter().chain([prompt]);
-        names.extend(texts.flat_map(|text| text.mentions()).map(|mention| mention.name));
+        names.extend(texts.flat_map(Template::mentions).map(|mention| mention.name));
     }
     names
 }

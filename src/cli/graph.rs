@@ -258,3 +258,6 @@ fn notes(workflow: &Workflow, ix: StepIx) -> String {
 pub fn often(times: u32) -> String {
     if times == 1 { "once".to_owned() } else { format!("{times} times") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,7 +77,7 @@ impl New {
         for file in &files {
             write(file)?;
         }
-        self.show(name, &files, base);
+        Self::show(name, &files, base);
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl New {
         ))
     }
 
-    fn show(&self, name: &str, files: &[File], base: &Path) {
+    fn show(name: &str, files: &[File], base: &Path) {
         let terminal = output::screen();
         let width = files.iter().map(|file| shown(&plain(&file.path)).chars().count()).max();
         let width = width.unwrap_or(0);

@@ -135,14 +135,14 @@ fn of_step(plan: &Plan, ix: StepIx, size: Size) -> OfStep {
         .saturating_mul(size.prompt)
         .saturating_add(attempts.saturating_sub(firsts).saturating_mul(later));
     let dearest = reachable(plan, *model).into_iter().flat_map(|model| &plan.model(model).paths);
-    let dearest = dearest.map(|path| plan.path(*path).profile.price.as_ref()).map(|price| {
+    let mut dearest = dearest.map(|path| plan.path(*path).profile.price.as_ref()).map(|price| {
         let one = |prompt| Reservation::most(prompt, *max_tokens, price).usd.dollars();
         #[expect(clippy::cast_precision_loss, reason = "counts of attempts are small")]
         let cost =
             one(size.prompt) * firsts as f64 + one(later) * attempts.saturating_sub(firsts) as f64;
         price.map(|_| cost)
     });
-    let usd = dearest.fold(Some(0.0_f64), |most, cost| Some(most?.max(cost?)));
+    let usd = dearest.try_fold(0.0_f64, |most, cost| Some(most.max(cost?)));
     OfStep {
         step: step.name.clone(),
         items: size.items,

@@ -209,7 +209,7 @@ fn written(duration: Duration) -> String {
 }
 
 /// The word that stands for a value in files.
-fn word<T: PartialEq>(words: &[(&str, T)], value: T) -> String {
+fn word<T: PartialEq + Copy>(words: &[(&str, T)], value: T) -> String {
     let named = words.iter().find(|(_, meant)| *meant == value);
     named.map(|(word, _)| (*word).to_owned()).unwrap_or_default()
 }

@@ -35,7 +35,7 @@ impl Dry {
         let head = |text: &str| terminal.paint(Style::Bold, text).to_string();
         let name = &self.workflow.name;
         let mut text = vec![format!("{}: dry, nothing is sent", head(name))];
-        for (ix, step) in self.workflow.plan.step_ixs().zip(&self.steps) {
+        for (ix, step) in self.in_order() {
             text.push(String::new());
             text.extend(self.step(ix, step, terminal));
         }
@@ -64,7 +64,7 @@ impl Dry {
             (Some(_), true) => format!(" × {}", count(step.items as usize, "item")),
             (Some(_), false) => " × items that are not known yet".to_owned(),
         };
-        let title = terminal.paint(Style::Bold, format!("{}. {}", step.wave, step.step));
+        let title = terminal.paint(Style::Bold, format!("{}. {}", step.wave, step.name));
         let mut text = vec![format!("{title}{items}  {}", work(plan, plan.step(ix)))];
         let paths = paths(plan, ix);
         if !paths.is_empty() {
@@ -109,7 +109,7 @@ impl Dry {
         let known = |name: &str| {
             self.steps
                 .iter()
-                .find(|step| step.step == name)
+                .find(|step| step.name == name)
                 .is_some_and(|step| matches!(step.what, What::Rendered { .. }) && step.items_known)
         };
         for step in self.worst.steps.iter().filter(|step| step.items > 0) {
@@ -184,7 +184,7 @@ impl Dry {
         json!({
             "workflow": self.workflow.name,
             "sent": false,
-            "steps": self.steps,
+            "steps": self.in_order().into_iter().map(|(_, step)| step).collect::<Vec<_>>(),
             "worst": self.worst,
             "deadline": {
                 "deadline_ms": millis(self.deadline),
