@@ -244,6 +244,11 @@ fn a_new_workflow_checks_at_once_and_nothing_is_ever_overwritten() {
         "--dry",
     ]);
     assert_eq!((left.code, left.err.as_str()), (0, ""));
+    let left = bench.run(&["test"]);
+    assert_eq!(left.code, 0, "{} {}", left.out, left.err);
+    assert!(left.out.ends_with("2 passed\n"), "{}", left.out);
+    let left = bench.run(&["list"]);
+    assert!(left.out.contains("ask_docs  30 s      2      2      Answers"), "{}", left.out);
     bench.write("workflows/mine.yml", "# mine\n");
     for (name, said) in [
         ("ask_docs", "workflows/ask_docs.yaml is there already, and nothing was written"),

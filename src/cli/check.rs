@@ -12,7 +12,10 @@ use super::output;
 use super::place::{Place, Simulated, shown};
 use super::summary::count;
 use super::terminal::{Style, Terminal, wrap};
-use crate::definition::catalog::{Catalog, NO_FOLDER, load_file};
+use crate::definition::case::workflow_of;
+use crate::definition::catalog::{
+    Catalog, NO_FOLDER, cases_beside, load_cases, load_file, workflow_beside,
+};
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
 use crate::definition::folder::{CONFIGURATION_FILE, Folder};
@@ -115,7 +118,19 @@ impl Check {
             return;
         }
         findings.workflows += 1;
-        let lowered = load_file(path, &house.catalog.configuration);
+        let of_cases = path.file_name().and_then(|name| name.to_str()).and_then(workflow_of);
+        let workflow = match of_cases {
+            Some(_) => workflow_beside(path).unwrap_or_else(|| path.to_owned()),
+            None => path.to_owned(),
+        };
+        let lowered = load_file(&workflow, &house.catalog.configuration);
+        let cases = match of_cases {
+            Some(_) => Some(path.to_owned()),
+            None => cases_beside(path),
+        };
+        let sound = lowered.workflow.as_deref();
+        let read = cases.map(|cases| load_cases(&cases, sound).diagnostics);
+        findings.diagnostics.extend(read.unwrap_or_default());
         findings.diagnostics.extend(lowered.diagnostics);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::place::{Place, Simulated, State, shown};
 use super::probe;
-use crate::definition::catalog::{Catalog, load};
-use crate::definition::config::{Configuration, Origin};
+use crate::definition::catalog::{Catalog, cases_beside, load, load_cases};
+use crate::definition::config::Origin;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
 use crate::domain::provider::{Dialect, ProviderSettings, SimulatorSettings};
@@ -16,6 +16,7 @@ use crate::driver::{Host, HostSettings, Lanes};
 use crate::provider::registry::{ConnectError, connect};
 use crate::provider::simulated::{Pace, Recordings, Simulator};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
+use crate::workflow::Workflow;
 
 /// A folder, loaded.
 #[derive(Clone, Debug)]
@@ -46,6 +47,16 @@ impl House {
         Self { folder, catalog: Arc::new(catalog) }
     }
 
+    /// The same house with the cases beside a workflow file, in place of those of a workflow of its name.
+    #[must_use]
+    pub fn with_cases_of(self, file: &Path, workflow: &Workflow) -> Self {
+        let Some(path) = cases_beside(file) else { return self };
+        let cases = load_cases(&path, Some(workflow)).cases;
+        let mut catalog = Catalog::clone(&self.catalog);
+        catalog.cases.insert(workflow.name.clone(), Arc::new(cases));
+        Self { catalog: Arc::new(catalog), ..self }
+    }
+
     /// Whether every answer is made up.
     #[must_use]
     pub fn simulated(&self) -> bool {
@@ -63,9 +74,8 @@ impl House {
     ) -> Result<(Arc<Host>, Vec<String>), String> {
         simulated.fits(self.simulated())?;
         let clock = Clock::sped_up(simulated.speed());
-        let configuration = &self.catalog.configuration;
-        let (lanes, wrong) = lanes(configuration, clock);
-        let limits = configuration.limits;
+        let (lanes, wrong) = lanes(&self.catalog, clock);
+        let limits = self.catalog.configuration.limits;
         let settings =
             HostSettings { lanes, limits, store: state.store(), clock, seed: simulated.seed };
         Ok((Arc::new(Host::new(settings)), wrong))
@@ -128,11 +138,13 @@ pub async fn prepared(
     (folder, environment)
 }
 
-/// Every provider of a configuration that can be sent exchanges, and what is wrong with the others.
+/// Every provider of a catalog that can be sent exchanges, and what is wrong with the others. Simulated ones know its
+/// cases.
 #[must_use]
-pub fn lanes(configuration: &Configuration, clock: Clock) -> (Lanes, Vec<String>) {
+pub fn lanes(catalog: &Catalog, clock: Clock) -> (Lanes, Vec<String>) {
+    let configuration = &catalog.configuration;
     let pace = Pace::of(clock.speed()).unwrap_or(Pace::REAL);
-    let recordings = Arc::new(Recordings::shipped());
+    let recordings = recordings(catalog);
     let simulate = |one: &ProviderSettings, settings: &SimulatorSettings| -> Arc<dyn Provider> {
         match Simulator::new(&one.name, settings, pace, recordings.clone()) {
             Ok(simulator) => Arc::new(simulator),
@@ -158,6 +170,12 @@ pub fn lanes(configuration: &Configuration, clock: Clock) -> (Lanes, Vec<String>
         }
     }
     (lanes, wrong)
+}
+
+/// What a catalog's cases have in store for the simulator.
+#[must_use]
+pub fn recordings(catalog: &Catalog) -> Arc<Recordings> {
+    Arc::new(Recordings::of(catalog.cases.values().map(AsRef::as_ref)))
 }
 
 /// Whether a provider's answers are made up.

@@ -5,17 +5,25 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::house::House;
+use super::house::{House, recordings};
 use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::driver::{Refusal, clock, fitting};
-use crate::provider::simulated::Recordings;
 use crate::run::Run;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
+use crate::workflow::case::StepAnswers;
 use crate::world::World;
 
-/// Plays one run of `workflow` and returns its report.
+/// A run that is over.
+pub struct Instant {
+    /// Its report.
+    pub report: RunReport,
+    /// Its input, and what its models have said.
+    pub recorded: (Value, Vec<StepAnswers>),
+}
+
+/// Plays one run of `workflow`.
 ///
 /// # Errors
 /// An input that does not fit.
@@ -25,17 +33,23 @@ pub fn play(
     input: Value,
     deadline: Option<Duration>,
     seed: u64,
-) -> Result<RunReport, Refusal> {
+) -> Result<Instant, Refusal> {
     let input = fitting(workflow, input)?;
     let bound = workflow.plan.deadline;
     let deadline = deadline.map_or(bound, |own| own.clamp(Duration::from_millis(100), bound));
     let id = RunId::new(getrandom::u64().unwrap_or(seed));
-    let recordings = Arc::new(Recordings::shipped());
+    let recordings = recordings(&house.catalog);
     let mut world = World::of(&house.catalog.configuration.providers, &recordings)
         .map_err(|error| Refusal::InvalidInput(error.to_string()))?;
     world.arrive(Run::new(id, workflow.clone(), input, deadline, seed), Timestamp::ZERO);
     let started_at = clock::wall_time();
     let ended = world.play();
-    let report = ended.first().map(|ended| ended.run.report(&started_at, ended.at));
-    Ok(report.unwrap_or_default())
+    let instant = ended.first().map(|ended| Instant {
+        report: ended.run.report(&started_at, ended.at),
+        recorded: (ended.run.input().clone(), ended.run.recorded()),
+    });
+    Ok(instant.unwrap_or_else(|| Instant {
+        report: RunReport::default(),
+        recorded: (Value::Null, Vec::new()),
+    }))
 }

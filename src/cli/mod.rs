@@ -24,6 +24,7 @@ mod output;
 mod place;
 mod prior;
 mod probe;
+mod record;
 mod run;
 mod runs;
 mod serve;
@@ -32,6 +33,7 @@ mod story;
 mod summary;
 mod table;
 mod terminal;
+mod test;
 mod timeline;
 mod trace;
 mod worst;
@@ -74,6 +76,7 @@ enum Command {
     Serve(serve::Serve),
     New(new::New),
     Run(run::Run),
+    Test(test::Test),
     Check(check::Check),
     Explain(explain::Explain),
     List(list::List),
@@ -119,6 +122,7 @@ impl Command {
             Self::Serve(serve) => serve.run().await,
             Self::New(new) => new.run().await,
             Self::Run(run) => run.run().await,
+            Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
@@ -133,7 +137,7 @@ impl Command {
     const fn lost(&self) -> Exit {
         match self {
             // 1 would say that something is wrong with the files.
-            Self::Check(_) => Exit::Usage,
+            Self::Check(_) | Self::Test(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
             | Self::New(_)
@@ -153,6 +157,7 @@ impl Command {
             Self::Demo(_)
             | Self::New(_)
             | Self::Run(_)
+            | Self::Test(_)
             | Self::Check(_)
             | Self::Explain(_)
             | Self::List(_)

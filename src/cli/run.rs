@@ -11,10 +11,11 @@ use super::argument;
 use super::dry::Dry;
 use super::exit::Exit;
 use super::house::{House, folder_of};
-use super::instant;
+use super::instant::{self, Instant};
 use super::live::{BEAT, Block, steps};
 use super::output;
 use super::place::{Place, Simulated, Speed, State, shown};
+use super::record::Record;
 use super::summary;
 use super::terminal::Style;
 use crate::definition::catalog::{NO_FOLDER, load_file};
@@ -43,6 +44,8 @@ Examples:
   punctual run summarize --set text=@report.txt --dry  what would be sent, and the most it can cost
   punctual run summarize --set text=hello --simulate busy --seed 7 --speed 20
                                                        no model is asked, and nothing is spent
+  punctual run triage --input @ticket.json --record --name 'a refund in time'
+                                                       the run becomes a case of 'punctual test'
 
 The output goes to standard output, everything else to standard error. --set lays fields over
 --input. Exit codes: 0 delivered or degraded, 1 failed, 2 wrong usage or input. Ctrl-C, SIGTERM and
@@ -67,6 +70,12 @@ pub struct Run {
     /// Neither joins an identical run nor continues from its steps
     #[arg(long)]
     fresh: bool,
+    /// Writes the run into the cases beside the workflow, as one that 'punctual test' runs
+    #[arg(long)]
+    record: bool,
+    /// What the recorded case is called
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    name: Option<String>,
     /// Prints the whole run report instead of the output alone
     #[arg(long)]
     json: bool,
@@ -114,19 +123,34 @@ impl Run {
             dry.show(self.json);
             return Ok(Exit::Done);
         }
-        let (report, signal) = if self.simulated.speed == Some(Speed::Virtual) {
+        let record = self.prepared(&house, &workflow)?;
+        let (told, signal) = if self.simulated.speed == Some(Speed::Virtual) {
             (self.play(&house, &workflow, input)?, None)
         } else {
             self.live(&house, &workflow, input).await?
         };
+        let Instant { report, recorded } = told;
         self.show(&report);
         if let Some(signal) = signal {
             return Ok(Exit::Signal(signal));
         }
+        let written = record.map_or(Exit::Done, |it| it.write(&report, recorded, &self.place));
         Ok(match report.outcome.as_str() {
-            "delivered" | "degraded" => Exit::Done,
+            "delivered" | "degraded" => written,
             _ => Exit::Failed,
         })
+    }
+
+    /// Where the run is to be recorded, looked at before anything is spent.
+    fn prepared(&self, house: &House, workflow: &Arc<Workflow>) -> Result<Option<Record>, Exit> {
+        if !self.record {
+            return Ok(None);
+        }
+        let builtin = house.folder.is_builtin();
+        let deadline = self.deadline.filter(|asked| *asked < workflow.plan.deadline);
+        Record::prepare(workflow, builtin, self.name.as_deref(), deadline)
+            .map(Some)
+            .map_err(|why| output::refuse(Exit::Usage, format_args!("--record: {why}")))
     }
 
     /// In real time, or in real time sped up.
@@ -135,7 +159,7 @@ impl Run {
         house: &House,
         workflow: &Arc<Workflow>,
         input: Value,
-    ) -> Result<(RunReport, Option<u8>), Exit> {
+    ) -> Result<(Instant, Option<u8>), Exit> {
         let (host, wrong) = house
             .host(&self.simulated, &self.state)
             .map_err(|error| output::refuse(Exit::Usage, error))?;
@@ -145,26 +169,23 @@ impl Run {
         if !wrong.is_empty() {
             return Err(Exit::Usage);
         }
-        let options = CallOptions { deadline: self.deadline, fresh: self.fresh };
+        // Steps that an earlier run has validated have no attempts to record.
+        let fresh = self.fresh || self.record;
+        let options = CallOptions { deadline: self.deadline, fresh, keep: self.record };
         let mut signals = Signals::listen()
             .map_err(|why| output::refuse(Exit::Failed, format_args!("no signals: {why}")))?;
         let handle = host
             .start(workflow, input, &options)
             .map_err(|no| refused(workflow, &no, &self.fields))?;
-        let told = follow(&handle, &mut signals).await;
+        let (report, signal) = follow(&handle, &mut signals).await;
         host.drain(LAST_WORD).await;
-        Ok(told)
+        Ok((Instant { report, recorded: handle.recorded() }, signal))
     }
 
     /// In virtual time.
-    fn play(
-        &self,
-        house: &House,
-        workflow: &Arc<Workflow>,
-        input: Value,
-    ) -> Result<RunReport, Exit> {
+    fn play(&self, house: &House, workflow: &Arc<Workflow>, input: Value) -> Result<Instant, Exit> {
         let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
-        let report = self
+        let instant = self
             .simulated
             .fits(house.simulated())
             .map_err(|error| output::refuse(Exit::Usage, error))
@@ -173,11 +194,11 @@ impl Run {
                     .map_err(|no| refused(workflow, &no, &self.fields))
             })?;
         if let Some(store) = self.state.store()
-            && let Err(error) = store.append(&report)
+            && let Err(error) = store.append(&instant.report)
         {
             output::note(format_args!("warning: the run could not be kept: {error}"));
         }
-        Ok(report)
+        Ok(instant)
     }
 
     fn show(&self, report: &RunReport) {
@@ -242,7 +263,7 @@ async fn find_file(
     configured(&house)?;
     let lowered = load_file(file, &house.catalog.configuration);
     match lowered.workflow {
-        Some(workflow) => Ok((house, workflow)),
+        Some(workflow) => Ok((house.with_cases_of(file, &workflow), workflow)),
         None => Err(broken(&shown(file), &lowered.diagnostics)),
     }
 }

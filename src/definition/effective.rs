@@ -12,7 +12,7 @@ use crate::definition::raw::settings::{
 };
 use crate::definition::raw::{RawBudget, RawSettings, RawStep, RawWorkflow, Setting};
 use crate::definition::source::{Source, Spot};
-use crate::domain::plan::{Cutoff, Plan, Policy, StepPlan, Work};
+use crate::domain::plan::{After, Cutoff, Hedge, Plan, Policy, StepPlan, Work};
 use crate::workflow::{StepContent, WorkContent, Workflow};
 
 /// A setting.
@@ -183,7 +183,7 @@ impl Looking<'_> {
         let said = &raw.on;
         let mut all = vec![
             ("policy.cutoff", cutoff(policy.cutoff), spot(raw.cutoff.as_ref())),
-            ("policy.hedge", word(&HEDGE, policy.hedge), spot(raw.hedge.as_ref())),
+            ("policy.hedge", hedge(policy.hedge), spot(raw.hedge.as_ref())),
             ("policy.attempts", policy.attempts.to_string(), spot(raw.attempts.as_ref())),
             ("policy.max_swaps", policy.max_swaps.to_string(), spot(raw.max_swaps.as_ref())),
             ("policy.swap_delay", written(policy.swap_delay), spot(raw.swap_delay.as_ref())),
@@ -212,6 +212,19 @@ fn written(duration: Duration) -> String {
 fn word<T: PartialEq + Copy>(words: &[(&str, T)], value: T) -> String {
     let named = words.iter().find(|(_, meant)| *meant == value);
     named.map(|(word, _)| (*word).to_owned()).unwrap_or_default()
+}
+
+fn hedge(hedge: Hedge) -> String {
+    match hedge {
+        Hedge::Off | Hedge::Auto => word(&HEDGE, hedge),
+        Hedge::After { after, max_extra } => {
+            let after = match after {
+                After::Percentile(percent) => format!("p{percent}"),
+                After::Fixed(after) => written(after),
+            };
+            format!("{{after: {after}, max_extra: {max_extra}}}")
+        }
+    }
 }
 
 fn cutoff(cutoff: Cutoff) -> String {

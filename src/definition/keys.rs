@@ -88,6 +88,8 @@ pub const ON: Place = place(
 );
 /// `policy.cutoff` as a mapping.
 pub const CUTOFF: Place = place("`cutoff`", &["first_token", "idle", "total"]);
+/// `policy.hedge` as a mapping.
+pub const HEDGE: Place = place("`hedge`", &["after", "max_extra"]);
 /// An annotated shape.
 pub const ANNOTATION: Place = place(
     "an annotated shape",
@@ -141,7 +143,24 @@ pub const SERVER_LIMITS: Place = Place {
     extensible: false,
 };
 
-const WORKFLOW_PLACES: [&Place; 7] = [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF];
+/// A case.
+pub const CASE: Place =
+    place("a case", &["name", "input", "regime", "seed", "deadline", "answers", "expect"]);
+/// `expect` of a case.
+pub const EXPECT: Place =
+    place("`expect`", &["outcome", "missing", "unverified", "failure", "output", "steps", "check"]);
+/// `expect.failure` of a case.
+pub const EXPECT_FAILURE: Place = place("`failure`", &["class", "step", "message"]);
+/// A step in `expect.steps` of a case.
+pub const EXPECT_STEP: Place = place("a step of `expect`", &["status", "attempts"]);
+/// A recorded answer by attempt.
+pub const ATTEMPTS: Place = place("recorded attempts", &["$attempts"]);
+/// A recorded answer with its fate.
+pub const FATE: Place = place("a recorded attempt", &["$fate", "$answer"]);
+
+const CASE_PLACES: [&Place; 6] = [&CASE, &EXPECT, &EXPECT_FAILURE, &EXPECT_STEP, &ATTEMPTS, &FATE];
+const WORKFLOW_PLACES: [&Place; 8] =
+    [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF, &HEDGE];
 const CONFIGURATION_PLACES: [&Place; 11] = [
     &CONFIGURATION,
     &PROVIDER,
@@ -181,6 +200,12 @@ impl Place {
     }
 
     fn family(&self) -> &'static [&'static Self] {
-        if WORKFLOW_PLACES.contains(&self) { &WORKFLOW_PLACES } else { &CONFIGURATION_PLACES }
+        if CASE_PLACES.contains(&self) {
+            &CASE_PLACES
+        } else if WORKFLOW_PLACES.contains(&self) {
+            &WORKFLOW_PLACES
+        } else {
+            &CONFIGURATION_PLACES
+        }
     }
 }

@@ -21,6 +21,7 @@ mod check;
 mod draft;
 mod graph;
 mod history;
+mod include;
 mod lint;
 mod models;
 mod names;
@@ -37,6 +38,7 @@ mod value;
 mod vars;
 mod version;
 
+pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
 pub use names::{is_name, suggestion};

@@ -1,11 +1,12 @@
 //! A workflow as the engine sees it: the graph, the bounds, the paths. No prompt, no schema, no content.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::id::{ModelIx, PathIx, ProviderIx, StepIx};
 use super::model::ModelProfile;
 use super::money::Usd;
-use super::time::{Share, Timestamp};
+use super::time::{Share, Timestamp, show};
 
 /// The content-free plan of one workflow on one configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -211,6 +212,72 @@ pub enum Hedge {
     Off,
     /// It stays in the race while it can still win.
     Auto,
+    /// The same, and another attempt joins it before its cutoff.
+    After {
+        /// When, from sending.
+        after: After,
+        /// Most of these, as a share of the quota's primary attempts over ten minutes, all runs together.
+        max_extra: Share,
+    },
+}
+
+/// When an attempt that has not answered is joined by another, counted from when its request was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// When so many of a hundred answers have come by: 50 to 99. Below 20 samples, at the cutoff.
+    Percentile(u8),
+    /// As written.
+    Fixed(Duration),
+}
+
+impl Hedge {
+    /// `max_extra` where it is not written: 10 % (the format's documentation).
+    pub const MAX_EXTRA: Share = match Share::percent(10) {
+        Some(share) => share,
+        None => Share::ALL,
+    };
+
+    /// Whether an attempt that was cut stays in the race.
+    #[must_use]
+    pub const fn races(self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Auto | Self::After { .. } => true,
+        }
+    }
+}
+
+impl fmt::Display for Hedge {
+    /// What it does, for a person.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("the one that was cut is closed first (hedge: off)"),
+            Self::Auto => f.write_str(
+                "the one that was cut stays in the race, and the first valid answer wins",
+            ),
+            Self::After { after, max_extra } => {
+                write!(f, "{}; ", Self::Auto)?;
+                match after {
+                    After::Fixed(after) => {
+                        write!(
+                            f,
+                            "after {} another attempt joins it before its cutoff",
+                            show(*after)
+                        )?;
+                    }
+                    After::Percentile(percent) => write!(
+                        f,
+                        "at p{percent} of the measured times another attempt joins it before its cutoff; \
+                         below 20 samples, as now, at its cutoff"
+                    )?,
+                }
+                write!(
+                    f,
+                    " (at most {max_extra} of the quota's first attempts over ten minutes, one at least)"
+                )
+            }
+        }
+    }
 }
 
 /// The reaction to each cause.

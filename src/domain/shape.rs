@@ -112,6 +112,18 @@ impl Shape {
         Self::Object(Object { fields, open: false })
     }
 
+    /// The same shape with what stands at `path` known to be there.
+    fn prove(&mut self, path: &[String]) {
+        while let Self::Nullable(inner) = self {
+            *self = std::mem::replace(inner, Self::Any);
+        }
+        let (Self::Object(object), Some((name, rest))) = (self, path.split_first()) else { return };
+        if let Some(field) = object.fields.iter_mut().find(|field| field.name == *name) {
+            field.optional = false;
+            field.shape.prove(rest);
+        }
+    }
+
     /// The shape in a message: `[string]`, `{id: string, text: string}`, `low | high`, `string | null`.
     /// Objects of more than four fields end in `…`.
     #[must_use]
@@ -180,6 +192,14 @@ impl Scope {
     /// Makes `name` visible, hiding an outer binding of the same name.
     pub fn bind(&mut self, name: impl Into<String>, shape: Shape, presence: Presence) {
         self.bindings.insert(name.into(), Binding { shape, presence });
+    }
+
+    /// What stands at `path`, and everything around it, is known to be there.
+    pub fn prove(&mut self, path: &[String]) {
+        let Some((name, rest)) = path.split_first() else { return };
+        let Some(binding) = self.bindings.get_mut(name) else { return };
+        binding.presence = Presence::Always;
+        binding.shape.prove(rest);
     }
 
     /// What `name` holds.

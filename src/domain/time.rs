@@ -105,6 +105,13 @@ impl Share {
         Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
+    /// The largest count that is at most this share of `count`: 10 % of 25 is 2.
+    #[must_use]
+    pub fn of_count_down(self, count: u32) -> u32 {
+        let exact = u64::from(count) * u64::from(self.0);
+        u32::try_from(exact / 10_000).unwrap_or(u32::MAX)
+    }
+
     /// The smallest count that is at least this share of `count`: 80 % of 12 is 10.
     #[must_use]
     pub fn of_count(self, count: u32) -> u32 {

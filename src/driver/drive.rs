@@ -25,6 +25,8 @@ struct Loop {
     lanes: Arc<Lanes>,
     attempts: JoinSet<()>,
     abort: HashMap<AttemptId, AbortHandle>,
+    /// Whether the run must be told what all runs send.
+    watches: bool,
     outbox: mpsc::Sender<Message>,
 }
 
@@ -32,7 +34,8 @@ struct Loop {
 pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(StepIx, Value)>) {
     let (outbox, mut inbox) = mpsc::channel(INBOX);
     let (attempts, abort) = (JoinSet::new(), HashMap::new());
-    let mut this = Loop { shared, lanes, attempts, abort, outbox };
+    let watches = shared.with_run(Run::hedges_early);
+    let mut this = Loop { shared, lanes, attempts, abort, watches, outbox };
     let mut ended = this.feed(|run, now| run.start(reused, now));
     let mut withdrawn = false;
     while !ended {
@@ -61,7 +64,13 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
 impl Loop {
     /// Gives the run one event and carries out what follows. True once it has ended.
     fn feed(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> bool {
-        let effects = self.shared.feed(event);
+        let effects = self.shared.feed(|run, now| {
+            if self.watches {
+                let lane = |name: &str| self.lanes.get(name).map(|lane| lane.traffic());
+                run.see_traffic(|name| lane(name).unwrap_or_default());
+            }
+            event(run, now)
+        });
         // A run that has ended is cleaned up as a whole.
         if effects.iter().any(|effect| matches!(effect, Effect::Finish)) {
             return true;
@@ -119,6 +128,11 @@ impl Loop {
             let broken = Broken { failure, partial: String::new(), usage: None };
             return self.feed(|run, now| run.replied(id, Err(broken), now));
         };
+        if let Some((provider, kind)) = &launch.counts
+            && let Some(lane) = self.lanes.get(provider)
+        {
+            lane.count(*kind);
+        }
         let clock = self.shared.clock();
         let task = self.attempts.spawn(attempt(launch, lane, clock, self.outbox.clone()));
         self.abort.insert(id, task);

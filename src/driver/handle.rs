@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::run::{Effect, Progress, Run};
 use crate::trace::report::{FailureReport, RunReport};
 use crate::workflow::Workflow;
+use crate::workflow::case::StepAnswers;
 
 /// A run in flight or ended. Cheap to clone; dropping it does not cancel the run.
 #[derive(Clone)]
@@ -149,6 +151,13 @@ impl Shared {
 }
 
 impl RunHandle {
+    /// The input as the run sees it, and what the models of its steps have said. Kept after the end only where the
+    /// call asked for it.
+    #[must_use]
+    pub fn recorded(&self) -> (Value, Vec<StepAnswers>) {
+        self.shared.with_run(|run| (run.input().clone(), run.recorded()))
+    }
+
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (id, workflow) = shared.with_run(|run| (run.id().clone(), run.workflow().clone()));
         Self { id, workflow, progress: shared.progress.subscribe(), shared }

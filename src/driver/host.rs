@@ -15,7 +15,6 @@ use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
 use crate::domain::provider::ServerLimits;
 use crate::run::Run;
-use crate::schema::Schema;
 use crate::store::RunStore;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
@@ -61,6 +60,8 @@ pub struct CallOptions {
     pub deadline: Option<Duration>,
     /// Neither joins a run in flight nor reuses validated steps.
     pub fresh: bool,
+    /// Keeps what models said after the end, for [`RunHandle::recorded`].
+    pub keep: bool,
 }
 
 /// A call that was not started.
@@ -141,7 +142,8 @@ impl Host {
         drop(state);
         let host = self.clone();
         let running = handle.clone();
-        self.tasks.spawn(async move { host.carry(key, running, lanes, reused).await });
+        let keep = options.keep;
+        self.tasks.spawn(async move { host.carry(key, running, lanes, (reused, keep)).await });
         Ok(handle)
     }
 
@@ -183,7 +185,7 @@ impl Host {
         key: CallKey,
         handle: RunHandle,
         lanes: Arc<Lanes>,
-        reused: Vec<(StepIx, Value)>,
+        (reused, keep): (Vec<(StepIx, Value)>, bool),
     ) {
         let mut task = JoinSet::new();
         task.spawn(drive(handle.shared().clone(), lanes, reused));
@@ -198,7 +200,9 @@ impl Host {
             state.spend(report.cost_usd);
             state.register.end(key, &handle.id, validated);
         }
-        handle.shared().forget();
+        if !keep {
+            handle.shared().forget();
+        }
         tracing::info!(
             run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,
             elapsed_ms = report.elapsed_ms, cost_usd = report.cost_usd, "run ended"
@@ -246,11 +250,10 @@ impl State {
 /// # Errors
 /// [`Refusal::InvalidInput`] where it does not fit.
 pub fn fitting(workflow: &Workflow, input: Value) -> Result<Value, Refusal> {
-    let input = Schema::drop_absent(&workflow.input, input);
-    let violations = workflow.input_schema.violations(&input);
-    if violations.is_empty() {
-        return Ok(Schema::fill_defaults(&workflow.input, input));
-    }
+    let violations = match workflow.fitting(input) {
+        Ok(input) => return Ok(input),
+        Err(violations) => violations,
+    };
     let lines = violations.iter().map(|violation| {
         let place = if violation.pointer.is_empty() { "/" } else { &violation.pointer };
         format!("{place}: {}", violation.message)

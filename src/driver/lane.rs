@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use super::clock::Clock;
 use crate::domain::provider::Limits;
 use crate::domain::time::Timestamp;
+use crate::policy::permit::{Kind, Traffic, Window};
 use crate::policy::rate::{Gate, Pass};
 use crate::provider::Provider;
 
@@ -31,6 +32,8 @@ struct Door {
     turn: tokio::sync::Mutex<()>,
     freed: Notify,
     clock: Clock,
+    /// What was launched in ten minutes, all runs together.
+    window: Mutex<Window>,
 }
 
 /// A place in a lane, given back when dropped.
@@ -43,7 +46,8 @@ impl Lanes {
     pub fn add(&mut self, name: &str, provider: Arc<dyn Provider>, limits: Limits, clock: Clock) {
         let gate = Mutex::new(Gate::new(limits));
         let turn = tokio::sync::Mutex::new(());
-        let door = Arc::new(Door { gate, turn, freed: Notify::new(), clock });
+        let door =
+            Arc::new(Door { gate, turn, freed: Notify::new(), clock, window: Mutex::default() });
         self.lanes.insert(name.to_owned(), Arc::new(Lane { provider, door }));
     }
 
@@ -75,6 +79,19 @@ impl Lane {
         &*self.provider
     }
 
+    /// Counts an attempt among those of ten minutes.
+    pub fn count(&self, kind: Kind) {
+        let now = self.door.clock.now().since_start();
+        self.door.window().count(kind, now);
+    }
+
+    /// What was counted in the last ten minutes.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        let now = self.door.clock.now().since_start();
+        self.door.window().traffic(now)
+    }
+
     /// Waits until `tokens` may be sent, first come first served.
     pub async fn enter(&self, tokens: u64) -> Slot<'_> {
         let door = &*self.door;
@@ -92,6 +109,10 @@ impl Lane {
 }
 
 impl Door {
+    fn window(&self) -> std::sync::MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn gate(&self) -> std::sync::MutexGuard<'_, Gate> {
         // The gate's arithmetic cannot panic half-way: a poisoned lock still holds a whole value.
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)

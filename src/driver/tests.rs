@@ -1,6 +1,7 @@
 //! The driver under paused time, with in-memory providers.
 
 mod fan_out;
+mod hedge;
 mod judge;
 mod retry;
 
@@ -106,7 +107,7 @@ impl Scripted {
         };
         sleep(Duration::from_millis(after)).await;
         sink.piece(&text, 10);
-        Ok(Reply { text, usage })
+        Ok(Reply { text, usage, invented: false })
     }
 }
 

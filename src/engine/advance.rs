@@ -46,6 +46,7 @@ impl Machine {
                 | self.cut_late(now)
                 | self.start_ready(now)
                 | self.launch_pending(now)
+                | self.hedge_early(now)
                 | self.launch_due(now);
             if !moved {
                 break;
@@ -117,6 +118,12 @@ impl Machine {
             moved = true;
         }
         moved
+    }
+
+    /// Whether the step waits for nothing more.
+    pub(super) fn can_start(&self, step: StepIx) -> bool {
+        let waiting = self.steps[step.at()].phase == Phase::Waiting;
+        waiting && matches!(self.readiness(step), Readiness::Ready)
     }
 
     fn readiness(&self, step: StepIx) -> Readiness {

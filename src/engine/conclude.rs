@@ -1,22 +1,49 @@
 //! The end of a run: at its deadline with what is valid, or when every step has ended.
+//!
+//! Steps without a model take no time: one whose needs are met when time is up is still computed, so that what is
+//! valid can go out in the shape the workflow promises. The machine asks for it with `Prepare` and takes the answer in
+//! the same instant; whoever comes later, or wakes it again, has let time pass, and the run ends with what there is.
 
-use super::Machine;
 use super::decision::Reason;
 use super::state::{ItemPhase, Phase};
+use super::{Event, Machine};
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::outcome::{Outcome, Part, RunFailure, Status};
+use crate::domain::plan::Work;
 use crate::domain::time::{Timestamp, show};
 
 impl Machine {
-    /// The run's time is up. What is valid goes out, the rest is named; without an essential step the run
-    /// fails.
-    pub(super) fn conclude_at_deadline(&mut self, now: Timestamp) {
-        for step in self.plan.step_ixs() {
-            if self.outcome.is_some() {
+    /// The run's time is up. Nothing counts any more but the `Prepared` of steps that take no time.
+    pub(super) fn handle_last(&mut self, event: Event, now: Timestamp) {
+        let first = self.concluding.is_none();
+        let since = *self.concluding.get_or_insert(now);
+        let patient = self.started && (first || (now == since && event != Event::Woke));
+        if let Event::Prepared { step, round, result } = event
+            && patient
+            && self.computes(step)
+        {
+            self.prepared(step, round, result, now);
+        }
+        self.conclude_at_deadline(patient, now);
+    }
+
+    /// Whether it is a step without a model.
+    pub(super) fn computes(&self, step: StepIx) -> bool {
+        self.plan.steps.get(step.at()).is_some_and(|plan| plan.work == Work::Value)
+    }
+
+    /// What is valid goes out, the rest is named; without an essential step the run fails. `patient`: steps
+    /// without a model are computed first. Each pass ends a step or returns, and a step that was sent back is
+    /// computed again as often as its validator may send it back.
+    fn conclude_at_deadline(&mut self, patient: bool, now: Timestamp) {
+        loop {
+            if self.outcome.is_some() || (patient && self.compute_ready(now)) {
                 return;
             }
-            self.close_in_time(step, now);
+            if !self.close_one(now) {
+                break;
+            }
         }
         let open = |s: &super::StepState| !matches!(s.phase, Phase::Ended(_));
         let unfinished = self.plan.step_ixs().find(|s| open(&self.steps[s.at()]));
@@ -25,19 +52,47 @@ impl Machine {
         self.finish(outcome, now);
     }
 
+    /// Asks for every step without a model that waits for nothing more; whether one is being computed.
+    fn compute_ready(&mut self, now: Timestamp) -> bool {
+        let mut computing = false;
+        for step in self.plan.step_ixs() {
+            if !self.computes(step) {
+                continue;
+            }
+            if self.can_start(step) {
+                self.prepare(step, now);
+            }
+            computing |= self.steps[step.at()].phase == Phase::Preparing;
+        }
+        computing
+    }
+
+    /// Ends one step that can end without more work. Last of all those that may yet be computed, or be judged by one
+    /// that is: what ends before them may be all they wait for.
+    fn close_one(&mut self, now: Timestamp) -> bool {
+        let spared = |step: &StepIx| {
+            let judge = self.plan.step(*step).judged_by;
+            self.computes(*step) || judge.is_some_and(|judge| self.computes(judge))
+        };
+        let (last, first): (Vec<StepIx>, Vec<StepIx>) = self.plan.step_ixs().partition(spared);
+        first.into_iter().chain(last).any(|step| self.close_in_time(step, now))
+    }
+
     /// Ends what can end without more work: fan-outs with enough items, optional steps, steps with an earlier
     /// version that the policy accepts. Closing an optional validator accepts what it judges, unverified.
-    fn close_in_time(&mut self, step: StepIx, now: Timestamp) {
+    fn close_in_time(&mut self, step: StepIx, now: Timestamp) -> bool {
         if matches!(self.steps[step.at()].phase, Phase::Ended(_)) {
-            return;
+            return false;
         }
         let reason = Reason::TimeUp { deadline: self.deadline };
         if self.close_with_what_it_has(step, Status::TimedOut, &reason, now) {
-            return;
+            return true;
         }
-        if self.plan.step(step).optional {
+        let optional = self.plan.step(step).optional;
+        if optional {
             self.close(step, Status::TimedOut, reason, now);
         }
+        optional
     }
 
     fn late(&self, step: StepIx, now: Timestamp) -> RunFailure {

@@ -11,6 +11,7 @@ use crate::domain::time::{Share, Timestamp, show};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
+use crate::policy::permit::Traffic;
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +103,10 @@ pub enum Reason {
     SwapsUsed { swaps: u32 },
     /// No path can follow.
     NoPath,
+    /// The quota of this path bears no extra attempt more.
+    NoPermit { path: PathIx, traffic: Traffic, max_extra: Share },
+    /// Nothing is measured yet that this percentile could be of.
+    Unmeasured { percent: u8 },
     /// The policy ends it here.
     ByPolicy { class: FailureClass },
     /// A budget refuses.
@@ -174,6 +179,16 @@ impl fmt::Display for Words<'_> {
             Reason::AttemptsUsed { attempts } => write!(f, "all {attempts} attempts are used"),
             Reason::SwapsUsed { swaps } => write!(f, "all {swaps} swaps are used"),
             Reason::NoPath => f.write_str("no other path can be used"),
+            Reason::NoPermit { path, traffic: Traffic { primaries, extras }, max_extra } => write!(
+                f,
+                "{} has no extra attempt left: {extras} extra of {primaries} primaries in 10 min, at most \
+                 {max_extra}",
+                label(path)
+            ),
+            Reason::Unmeasured { percent } => write!(
+                f,
+                "p{percent} is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff"
+            ),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
             Reason::Budget(refusal) => refusal.fmt(f),
             Reason::FirstValid { path } => write!(f, "first valid answer, from {}", label(path)),

@@ -2,7 +2,7 @@
 //! race and budget.
 
 use super::decision::{Kind, Reason};
-use super::state::{AttemptState, ItemPhase, Next, Phase};
+use super::state::{AttemptState, Early, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
@@ -114,6 +114,13 @@ impl Machine {
             }
             return true;
         }
+        if let Some(attempt) = self.beside(&next)
+            && let Some(reason) = self.early_refusal(attempt)
+        {
+            self.steps[step.at()].item(item).next = None;
+            self.early_refused(attempt, reason, now);
+            return true;
+        }
         match self.admit(step, item, &next, now) {
             Ok(reserved) => {
                 self.launch(step, item, next, reserved, now);
@@ -154,7 +161,7 @@ impl Machine {
         };
         let (attempts, hedge) = (policy.attempts, policy.hedge);
         let racing = self.racing(step, item);
-        if hedge == Hedge::Auto && racing >= RACE_MAX {
+        if hedge.races() && racing >= RACE_MAX {
             return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
         }
         let state = &self.steps[step.at()].items[item.at()];
@@ -189,6 +196,7 @@ impl Machine {
         now: Timestamp,
     ) {
         let Ok(id) = u32::try_from(self.attempts.len()) else { return };
+        let beside = self.beside(&next);
         let (id, choice) = (AttemptId(id), next.choice);
         let each = self.plan.step(step).each;
         let waves = each.map_or(1, |each| {
@@ -207,6 +215,7 @@ impl Machine {
         state.next = None;
         let prompt_tokens = state.prompt_tokens.saturating_add(next.extra_tokens());
         let after = next.after.map(|(attempt, _)| (attempt, choice.told));
+        let extra_of = beside.map(|attempt| self.attempts[attempt.at()].spec.path);
         let spec = AttemptSpec {
             attempt: id,
             step,
@@ -216,6 +225,7 @@ impl Machine {
             cause: choice.cause,
             max_tokens,
             after,
+            extra_of,
         };
         state.attempts.push(id);
         if let Some((from, _)) = next.after
@@ -237,6 +247,7 @@ impl Machine {
             prompt_tokens,
             limits,
             cut: false,
+            early: Early::Open,
             ended: None,
             failure: None,
             reserved,
@@ -245,7 +256,11 @@ impl Machine {
             cost_estimated: false,
         });
         self.in_flight.push(id);
+        if let Some(path) = extra_of {
+            self.note_extra(path);
+        }
         self.out.push(Action::Launch(spec));
+        self.note_unmeasured(step, item, now);
     }
 
     /// Remembers what a follow-up was told, so that it is told once.

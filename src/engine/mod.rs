@@ -13,11 +13,14 @@
 //! | `Ended`, `Failed` | in flight: accepted, repaired, followed by another, or the item fails | ignored: it was closed and settled |
 //! | `Withdrawn` | the run is cancelled | ignored after the end |
 //! | `Woke` | deadlines, cutoffs and postponed launches that are due | nothing is due: no action |
+//!
+//! Once the run's time is up nothing counts any more but the `Prepared` of steps that take none: `conclude.rs`.
 
 mod advance;
 mod answer;
 mod conclude;
 pub mod decision;
+mod hedge;
 mod launch;
 mod reaction;
 mod state;
@@ -35,6 +38,7 @@ use crate::domain::time::Timestamp;
 use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
+use crate::policy::permit::Traffic;
 
 use decision::Decision;
 use state::{AttemptState, StepState};
@@ -191,6 +195,9 @@ pub struct AttemptSpec {
     pub max_tokens: u32,
     /// The attempt it follows, and what the model is told of it.
     pub after: Option<(AttemptId, Told)>,
+    /// The path of the attempt it is launched beside before that one's cutoff: it counts as an extra attempt of that
+    /// path's quota.
+    pub extra_of: Option<PathIx>,
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
@@ -199,6 +206,9 @@ pub struct Signals {
     /// Per path of the plan: how long it is known to be closed for everyone. Shorter than the plan's paths:
     /// the rest is open.
     pub closed_for: Vec<Duration>,
+    /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
+    /// has been sent nothing.
+    pub traffic: Vec<Traffic>,
 }
 
 /// One run.
@@ -213,7 +223,10 @@ pub struct Machine {
     in_flight: Vec<AttemptId>,
     ledger: Ledger,
     open_at: Vec<Timestamp>,
+    traffic: Vec<Traffic>,
     started: bool,
+    /// When it was first seen that the run's time is up.
+    concluding: Option<Timestamp>,
     outcome: Option<Outcome>,
     out: Vec<Action>,
     decisions: Vec<Decision>,
@@ -235,7 +248,9 @@ impl Machine {
             in_flight: Vec::new(),
             ledger: Ledger::new(plan.budget),
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
+            traffic: Vec::new(),
             started: false,
+            concluding: None,
             outcome: None,
             out: Vec::new(),
             decisions: Vec::new(),
@@ -249,7 +264,7 @@ impl Machine {
             return Vec::new();
         }
         if now >= self.end_at {
-            self.conclude_at_deadline(now);
+            self.handle_last(event, now);
             return std::mem::take(&mut self.out);
         }
         self.note_signals(signals, now);
@@ -275,13 +290,14 @@ impl Machine {
         if self.outcome.is_some() {
             return None;
         }
-        if !self.started {
+        if !self.started || self.concluding.is_some() {
             return Some(self.end_at);
         }
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());
         let steps = self.steps.iter().enumerate();
         let wakes = steps.filter_map(|(ix, step)| self.step_wakeup(ix, step));
-        cuts.map(|(at, _)| at).chain(wakes).chain([self.end_at]).min()
+        let hedges = self.in_flight.iter().filter_map(|id| self.early_wakeup(*id));
+        cuts.map(|(at, _)| at).chain(hedges).chain(wakes).chain([self.end_at]).min()
     }
 
     /// How the run ended.
@@ -336,6 +352,7 @@ impl Machine {
     }
 
     fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
+        self.traffic.clone_from(&signals.traffic);
         for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
             if !closed.is_zero() {
                 *open = (*open).max(now + *closed);

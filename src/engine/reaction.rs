@@ -36,6 +36,7 @@ impl Machine {
         let trouble = Trouble::Failed(class);
         match state.next {
             None => self.react(attempt, trouble, told, now),
+            Some(planned) if planned.is_early() => self.react(attempt, trouble, told, now),
             Some(planned) => {
                 if let Ok(choice) = self.follow_up(attempt, trouble, now)
                     && choice.at < planned.choice.at
@@ -73,7 +74,7 @@ impl Machine {
     }
 
     /// What follows an attempt in trouble, or why nothing does.
-    fn follow_up(
+    pub(super) fn follow_up(
         &self,
         attempt: AttemptId,
         trouble: Trouble,
@@ -204,7 +205,8 @@ impl Machine {
             self.steps[step.at()].item(item).failure = Some(failure);
             self.cancel(attempt, AttemptEnd::Cut, now);
         }
-        if self.steps[step.at()].items[item.at()].next.is_none() {
+        let next = self.steps[step.at()].items[item.at()].next;
+        if next.is_none_or(|next| next.is_early()) {
             self.react(attempt, Trouble::Cut(signal), 0, now);
         }
     }

@@ -53,6 +53,8 @@ pub(super) struct StepState {
     pub(super) pass: Option<bool>,
     /// Whether no validator vouches for what was accepted.
     pub(super) unverified: bool,
+    /// Whether it was said that nothing is measured for its hedges yet.
+    pub(super) unmeasured: bool,
     /// Whether its prompts show the head of some lists only.
     pub(super) shrunk: bool,
 }
@@ -87,6 +89,17 @@ pub(super) struct Next {
     pub(super) held: bool,
 }
 
+/// Whether an attempt is joined by another before its cutoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// Not yet.
+    Open,
+    /// It could not be when its time came; it may later.
+    Refused,
+    /// It was, or is about to be.
+    Launched,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemPhase {
     Pending,
@@ -108,6 +121,7 @@ pub(super) struct AttemptState {
     pub(super) limits: Limits,
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
+    pub(super) early: Early,
     pub(super) ended: Option<(Timestamp, AttemptEnd)>,
     pub(super) failure: Option<Failure>,
     pub(super) reserved: Reservation,
@@ -218,6 +232,7 @@ impl StepState {
             past_cutoff: false,
             pass: None,
             unverified: false,
+            unmeasured: false,
             shrunk: false,
         }
     }
@@ -259,6 +274,11 @@ impl StepState {
 }
 
 impl Next {
+    /// Whether it was planned beside an attempt before that one's cutoff.
+    pub(super) fn is_early(&self) -> bool {
+        self.after.is_some_and(|(_, trouble)| matches!(trouble, Trouble::Unanswered { .. }))
+    }
+
     /// Tokens that what the model is told adds to the prompt.
     pub(super) fn extra_tokens(&self) -> u64 {
         match self.choice.told {

@@ -1,10 +1,12 @@
 //! The machine's scenarios: what is asked of it, event by event, without tokio.
 
 mod budget;
+mod computed;
 mod cut;
 mod deadline;
 mod draft;
 mod fan_out;
+mod hedge;
 mod lifecycle;
 mod optional;
 mod race;

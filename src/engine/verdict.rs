@@ -128,7 +128,9 @@ impl Machine {
 
     fn rejected(&mut self, judge: StepIx, judged: StepIx, now: Timestamp) {
         let revise = self.plan.step(judge).revise;
-        let left = revise.saturating_sub(self.steps[judged.at()].revisions);
+        let unused = revise.saturating_sub(self.steps[judged.at()].revisions);
+        let too_late = now >= self.end_at && !self.computes(judged);
+        let left = if too_late { 0 } else { unused };
         let accepts = self.accepts_rejected(judge) || self.accepts_rejected(judged);
         if left == 0 {
             let reason = Reason::Rejected { revisions_left: 0 };
@@ -138,7 +140,8 @@ impl Machine {
                 self.close(judged, Status::Ok, Reason::RejectedAccepted, now);
             } else {
                 let name = &self.plan.step(judge).name;
-                let text = format!("validator '{name}' rejected it, and no revision is left");
+                let none = if unused > 0 { "time" } else { "revision" };
+                let text = format!("validator '{name}' rejected it, and no {none} is left");
                 let failure = Failure::of_attempt(FailureClass::Rejected, "pass: false", text);
                 self.fail_step(judged, &failure, now);
             }

@@ -322,7 +322,7 @@ impl<'a> Checker<'a> {
 }
 
 /// What the truth (or falsehood) of a condition proves present.
-fn facts(node: &Node, truth: bool, proofs: &mut Vec<Proof>) {
+pub fn facts(node: &Node, truth: bool, proofs: &mut Vec<Proof>) {
     match &node.kind {
         Kind::Not(inner) => facts(inner, !truth, proofs),
         Kind::Binary(Operator::And, left, right) if truth => {

@@ -77,6 +77,14 @@ impl Expression {
         }
     }
 
+    /// The references that are there wherever this is true: `[["gaps", "score"]]` for `gaps.score != null and …`.
+    #[must_use]
+    pub fn proves(&self) -> Vec<Vec<String>> {
+        let mut proofs = Vec::new();
+        check::facts(&self.root, true, &mut proofs);
+        proofs
+    }
+
     /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {

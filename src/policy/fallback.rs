@@ -9,10 +9,8 @@ use super::cutoff::Signal;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ModelIx, PathIx};
 use crate::domain::outcome::Cause;
-use crate::domain::plan::{
-    Hedge, OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy,
-};
-use crate::domain::time::Timestamp;
+use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy};
+use crate::domain::time::{Timestamp, show};
 
 /// First pause before the same path is used again without a stated window; doubles each time.
 pub const BACKOFF: Duration = Duration::from_secs(1);
@@ -22,6 +20,13 @@ pub const BACKOFF: Duration = Duration::from_secs(1);
 pub enum Trouble {
     /// It was cut.
     Cut(Signal),
+    /// It has not answered yet, and is joined by another before its cutoff.
+    Unanswered {
+        /// For so long.
+        after: Duration,
+        /// Whether tokens have come.
+        flowing: bool,
+    },
     /// It failed, or its answer was invalid.
     Failed(FailureClass),
 }
@@ -31,7 +36,7 @@ impl Trouble {
     #[must_use]
     pub const fn class(self) -> FailureClass {
         match self {
-            Self::Cut(_) => FailureClass::Timeout,
+            Self::Cut(_) | Self::Unanswered { .. } => FailureClass::Timeout,
             Self::Failed(class) => class,
         }
     }
@@ -41,6 +46,7 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Cut(signal) => signal.fmt(f),
+            Self::Unanswered { after, .. } => write!(f, "no answer after {}", show(*after)),
             Self::Failed(class) => class.fmt(f),
         }
     }
@@ -128,6 +134,10 @@ pub enum NoWay {
 pub fn decide(view: &View<'_>, trouble: Trouble) -> Reaction {
     match trouble {
         Trouble::Cut(signal) => after_cut(view, signal),
+        Trouble::Unanswered { flowing, .. } => {
+            let signal = if flowing { Signal::TooSlow } else { Signal::NoFirstToken };
+            view.beside(signal).map_or(Reaction::Wait, Reaction::Launch)
+        }
         Trouble::Failed(class) => after_failure(view, class),
     }
 }
@@ -264,8 +274,7 @@ impl View<'_> {
     fn beside(&self, signal: Signal) -> Option<Choice> {
         let elsewhere = self.best(self.elsewhere(self.model));
         let elsewhere = elsewhere.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Resume));
-        let crowded =
-            self.policy.hedge == Hedge::Auto && self.plan.provider_of(self.path).own_capacity;
+        let crowded = self.policy.hedge.races() && self.plan.provider_of(self.path).own_capacity;
         let again = match signal {
             Signal::NoFirstToken | Signal::Stalled if !crowded => {
                 self.best([self.path].into_iter())

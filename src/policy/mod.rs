@@ -9,4 +9,5 @@ pub mod closing;
 pub mod cutoff;
 pub mod fallback;
 pub mod gate;
+pub mod permit;
 pub mod rate;

@@ -7,10 +7,11 @@ mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod prompt;
+mod record;
 mod report;
 mod shrink;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,13 +20,15 @@ use serde_json::Value;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::Usage;
-use crate::domain::outcome::{Outcome, Status};
-use crate::domain::plan::{Need, NeedKind};
+use crate::domain::outcome::{Cause, Outcome, Status};
+use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
 use crate::expression::Expression;
+use crate::policy::permit::{self, Traffic};
 use crate::provider::{Broken, Exchange, Reply};
+use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
@@ -54,6 +57,8 @@ pub struct Launch {
     pub exchange: Exchange,
     /// Tokens the prompt is expected to be.
     pub prompt_tokens: u64,
+    /// What it counts as among the attempts of ten minutes, and of which provider.
+    pub counts: Option<(String, permit::Kind)>,
 }
 
 /// One run, under way or ended.
@@ -67,9 +72,15 @@ pub struct Run {
     decisions: Vec<Decision>,
     /// Names this run's draws.
     seed: u64,
+    /// Tells its input apart, where a simulator may know it; else 0.
+    input: u64,
     output: Option<Value>,
     simulated: bool,
+    /// Steps whose `check` was not asked of an answer that was made up by shape.
+    unchecked: BTreeSet<StepIx>,
     ticks: u64,
+    /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
+    traffic: Vec<Traffic>,
 }
 
 /// What an attempt's reply came to.
@@ -93,8 +104,10 @@ impl Run {
         deadline: Duration,
         seed: u64,
     ) -> Self {
+        let simulated = workflow.plan.providers.iter().any(|provider| provider.simulated);
         Self {
             machine: Machine::new(workflow.plan.clone(), deadline),
+            input: if simulated { digest(&input) } else { 0 },
             content: Content::new(&workflow, input),
             id,
             workflow,
@@ -103,7 +116,9 @@ impl Run {
             seed,
             output: None,
             simulated: false,
+            unchecked: BTreeSet::new(),
             ticks: 0,
+            traffic: Vec::new(),
         }
     }
 
@@ -135,6 +150,22 @@ impl Run {
         }
         self.content.close(step, of, Status::Reused);
         true
+    }
+
+    /// Whether it may launch attempts beside others before their cutoff, and so must be told the traffic.
+    #[must_use]
+    pub fn hedges_early(&self) -> bool {
+        self.workflow.plan.steps.iter().any(|step| match &step.work {
+            Work::Model { policy, .. } => matches!(policy.hedge, Hedge::After { .. }),
+            Work::Value => false,
+        })
+    }
+
+    /// What each provider has been sent in ten minutes, all runs together: holds until it is told anew.
+    pub fn see_traffic(&mut self, of: impl Fn(&str) -> Traffic) {
+        let plan = &self.workflow.plan;
+        let per: Vec<Traffic> = plan.providers.iter().map(|provider| of(&provider.name)).collect();
+        self.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
     }
 
     /// An attempt's request has left.
@@ -256,11 +287,11 @@ impl Run {
 
     fn feed(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         self.ticks += 1;
-        let signals = Signals::default();
         let mut effects = Vec::new();
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
+            let signals = Signals { traffic: self.traffic.clone(), ..Signals::default() };
             for action in self.machine.handle(event, &signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
@@ -367,11 +398,13 @@ impl Run {
         match self.exchange(spec, profile, now) {
             Ok((exchange, prompt_tokens)) => {
                 let attempt = spec.attempt;
+                let counts = self.count(spec);
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
                     provider,
                     exchange,
                     prompt_tokens,
+                    counts,
                 })));
             }
             Err(error) => events.push_back(Event::Failed {
@@ -384,6 +417,23 @@ impl Run {
                 usage: Usage::default(),
             }),
         }
+    }
+
+    /// What an attempt counts as. The next event of the same moment must know of it.
+    fn count(&mut self, spec: &AttemptSpec) -> Option<(String, permit::Kind)> {
+        let plan = &self.workflow.plan;
+        let (path, kind) = match (spec.extra_of, spec.cause) {
+            (Some(of), _) => (of, permit::Kind::Extra),
+            (None, Cause::Primary) => (spec.path, permit::Kind::Primary),
+            (None, _) => return None,
+        };
+        let provider = plan.path(path).provider;
+        for (path, traffic) in plan.paths.iter().zip(&mut self.traffic) {
+            if path.provider == provider {
+                traffic.count(kind);
+            }
+        }
+        Some((plan.providers[provider.at()].name.clone(), kind))
     }
 
     fn accept(&mut self, attempt: AttemptId) {

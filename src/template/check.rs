@@ -4,8 +4,9 @@
 //! condition (`{% if gaps %}`, `is defined`, `and`, `not`, the inline `if`) needs nothing and proves the references it
 //! tests for the part it guards.
 use std::ops::Range;
+use std::sync::Arc;
 
-use minijinja::machinery::ast::{CallArg, Expr, Filter, Test, UnaryOpKind};
+use minijinja::machinery::ast::{CallArg, Expr, Filter, Stmt, Test, UnaryOpKind};
 use minijinja::machinery::{Span, ast};
 
 use crate::domain::finding::{Code, Finding};
@@ -16,6 +17,7 @@ use crate::expression::{Mention, code};
 
 use super::builtin::{self, Takes};
 use super::guard::{either, facts};
+use super::include::{Include, Library, Located};
 use super::{clamp, filter};
 
 /// What an expression holds.
@@ -35,14 +37,25 @@ pub(super) struct Local {
     pub seen: Seen,
 }
 
-/// The walk over one template.
+/// The walk over one template, or over a text it includes.
 pub struct Checker<'a> {
     pub(super) source: &'a str,
     pub(super) scope: &'a Scope,
+    pub(super) library: &'a Library,
     pub(super) locals: Vec<Local>,
     pub(super) proofs: Vec<Proof>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<Located>,
     pub(super) mentions: Vec<Mention>,
+    /// What the template includes by itself.
+    pub(super) includes: Vec<Include>,
+    /// The included text this walk is over; `None`: the template itself.
+    pub(super) file: Option<Arc<str>>,
+    /// Where the template itself includes that text, directly or not.
+    pub(super) site: Option<Range<usize>>,
+    /// How many includes this text is away from the template.
+    pub(super) depth: usize,
+    /// Texts included so far.
+    pub(super) included: usize,
 }
 
 impl Seen {
@@ -60,16 +73,39 @@ impl Seen {
 
 impl<'a> Checker<'a> {
     /// A walk that has seen nothing yet.
-    pub fn new(source: &'a str, scope: &'a Scope) -> Self {
-        let (locals, proofs) = (Vec::new(), Vec::new());
-        Self { source, scope, locals, proofs, findings: Vec::new(), mentions: Vec::new() }
+    pub fn new(source: &'a str, scope: &'a Scope, library: &'a Library) -> Self {
+        Self {
+            source,
+            scope,
+            library,
+            locals: Vec::new(),
+            proofs: Vec::new(),
+            findings: Vec::new(),
+            mentions: Vec::new(),
+            includes: Vec::new(),
+            file: None,
+            site: None,
+            depth: 0,
+            included: 0,
+        }
     }
 
-    /// The root names and the problems, in the order of the text, each problem once.
-    pub fn finish(self) -> (Vec<Mention>, Vec<Finding>) {
+    /// Walks over a whole template.
+    pub fn whole(&mut self, root: &Stmt<'_>) {
+        if let Stmt::Template(root) = root {
+            self.body(&root.children);
+        }
+    }
+
+    /// The root names and the problems, in the order of the text, those of included texts last; each problem
+    /// once.
+    pub fn finish(self) -> (Vec<Mention>, Vec<Located>) {
         let (mut mentions, mut findings) = (self.mentions, self.findings);
         mentions.sort_by_key(|m| m.range.start);
-        findings.sort_by_key(|f| f.range.start);
+        findings.sort_by(|a, b| {
+            let place = |f: &Located| (f.file.clone(), f.finding.range.start);
+            place(a).cmp(&place(b))
+        });
         findings.dedup();
         (mentions, findings)
     }
@@ -117,7 +153,12 @@ impl<'a> Checker<'a> {
 
     /// Notes a problem.
     pub fn add(&mut self, code: Code, range: Range<usize>, message: String, help: Option<String>) {
-        self.findings.push(Finding { code, range, message, help });
+        self.note(Finding { code, range, message, help });
+    }
+
+    /// Notes a problem of this text.
+    pub(super) fn note(&mut self, finding: Finding) {
+        self.findings.push(Located { file: self.file.clone(), finding });
     }
 
     /// Makes `name` visible; what was proved of an outer one of that name is forgotten.
@@ -164,7 +205,7 @@ impl<'a> Checker<'a> {
         };
         let range = self.range_of(expr);
         if let Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) = expr {
-            self.findings.push(reference::unguarded(text, why, range, help));
+            self.note(reference::unguarded(text, why, range, help));
         } else {
             self.add(code::UNGUARDED, range, why.to_owned(), Some(help));
         }

@@ -10,21 +10,22 @@ use minijinja::{
 use serde_json::Value as Json;
 
 use super::data::{absent, is_missing, json};
+use super::include::{self, Library};
 
 /// Longest text that is rendered, in bytes: beyond any model's window.
 pub const MAX_OUTPUT: usize = 4 << 20;
 /// Work one rendering may do, in the engine's fuel: an instruction, or 64 bytes of data made, are one.
 const FUEL: u64 = 2_000_000;
-/// The name the template has in its environment.
-pub const NAME: &str = "prompt";
+/// The name the template has in its environment: none that a file can have.
+pub const NAME: &str = "\0prompt";
 
 /// The syntax of templates: the last line end stays.
 pub fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default()
 }
 
-/// An environment that holds `source`.
-pub fn environment(source: &str) -> Result<Environment<'static>, Error> {
+/// An environment that holds `source` and what it includes.
+pub fn environment(source: &str, library: &Library) -> Result<Environment<'static>, Error> {
     let mut env = Environment::empty();
     env.set_syntax(syntax());
     env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -33,7 +34,13 @@ pub fn environment(source: &str) -> Result<Environment<'static>, Error> {
     env.set_fuel(Some(FUEL));
     add_filters(&mut env);
     add_tests(&mut env);
+    env.set_path_join_callback(|written, _| include::name(written).into());
     env.add_template_owned(NAME, source.to_owned())?;
+    for (name, text) in library.iter() {
+        // The engine would let the names that an included text sets out.
+        let own = format!("{{% with %}}{text}{{% endwith %}}");
+        env.add_template_owned(name.to_owned(), own)?;
+    }
     Ok(env)
 }
 

@@ -23,11 +23,13 @@ mod data;
 mod environment;
 mod filter;
 mod guard;
+mod include;
 mod operator;
 mod reference;
 mod statement;
 
 pub use data::Bound;
+pub use include::{Include, Library, Located, MAX_DEPTH, MAX_INCLUDES, includes, name, too_many};
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +45,7 @@ const MAX_ELIF: usize = 100;
 #[derive(Clone)]
 pub struct Template {
     source: Arc<str>,
+    library: Arc<Library>,
     mentions: Arc<[Mention]>,
     environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
 }
@@ -56,21 +59,26 @@ pub struct RenderError {
 }
 
 impl Template {
-    /// Compiles `source`.
+    /// Reads `source`, which includes nothing.
     ///
     /// # Errors
     /// The first syntax error, or a template of more than 1 MiB.
     pub fn parse(source: &str) -> Result<Self, Finding> {
-        limits(source)?;
-        let root = parse(source, environment::NAME, environment::syntax())
-            .map_err(|error| syntax_finding(source, &error))?;
+        Self::with(source, Library::default())
+    }
+
+    /// Reads `source`, which includes texts of `library`; the syntax of those has been checked by [`includes`].
+    ///
+    /// # Errors
+    /// As [`Template::parse`].
+    pub fn with(source: &str, library: Library) -> Result<Self, Finding> {
+        let root = parsed(source)?;
         let scope = Scope::default();
-        let mut checker = check::Checker::new(source, &scope);
-        if let ast::Stmt::Template(root) = &root {
-            checker.body(&root.children);
-        }
+        let mut checker = check::Checker::new(source, &scope, &library);
+        checker.whole(&root);
         let mentions = checker.finish().0.into();
-        Ok(Self { source: Arc::from(source), mentions, environment: Arc::default() })
+        let (source, library) = (Arc::from(source), Arc::new(library));
+        Ok(Self { source, library, mentions, environment: Arc::default() })
     }
 
     /// The text as written.
@@ -79,22 +87,27 @@ impl Template {
         &self.source
     }
 
-    /// Every mention of a root name that the template does not bind itself, in the order of the text.
+    /// The texts it includes.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Every mention of a root name that the template does not bind itself, in the order of the text. A mention in
+    /// an included text has the place of the include.
     #[must_use]
     pub fn mentions(&self) -> Vec<Mention> {
         self.mentions.to_vec()
     }
 
-    /// Every problem under `scope`.
+    /// Every problem under `scope`, those of included texts too.
     #[must_use]
-    pub fn check(&self, scope: &Scope) -> Vec<Finding> {
-        let Ok(ast::Stmt::Template(root)) =
-            parse(&self.source, environment::NAME, environment::syntax())
-        else {
+    pub fn check(&self, scope: &Scope) -> Vec<Located> {
+        let Ok(root) = parsed(&self.source) else {
             return Vec::new();
         };
-        let mut checker = check::Checker::new(&self.source, scope);
-        checker.body(&root.children);
+        let mut checker = check::Checker::new(&self.source, scope, &self.library);
+        checker.whole(&root);
         checker.finish().1
     }
 
@@ -114,7 +127,7 @@ impl Template {
     /// As [`Template::render`].
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
         let environment = self.environment.get_or_init(|| {
-            environment::environment(&self.source)
+            environment::environment(&self.source, &self.library)
                 .map_err(|error| RenderError { message: describe(&error) })
         });
         let environment = environment.as_ref().map_err(Clone::clone)?;
@@ -137,6 +150,13 @@ impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
     }
+}
+
+/// The syntax tree of a text.
+fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
+    limits(source)?;
+    parse(source, environment::NAME, environment::syntax())
+        .map_err(|error| syntax_finding(source, &error))
 }
 
 /// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
@@ -181,11 +201,7 @@ fn limits(source: &str) -> Result<(), Finding> {
 }
 
 /// Statements of the engine that prompts do not have, and what to do instead.
-const REFUSED: [(&str, &str); 11] = [
-    ("import", "a prompt is one text; put what it shares into `vars`"),
-    ("from", "a prompt is one text; put what it shares into `vars`"),
-    ("extends", "a prompt is one text; put what it shares into `vars`"),
-    ("block", "write the text in place"),
+const REFUSED: [(&str, &str); 7] = [
     ("endblock", "write the text in place"),
     ("macro", "write the text in place, or loop over a list"),
     ("endmacro", "write the text in place, or loop over a list"),
@@ -198,29 +214,21 @@ const REFUSED: [(&str, &str); 11] = [
 fn syntax_finding(source: &str, error: &Error) -> Finding {
     let range = clamp(source, error.range().unwrap_or(source.len()..source.len()));
     let detail = error.detail().unwrap_or("the template cannot be read");
-    if let Some(statement) = detail.strip_prefix("unknown statement ") {
-        if statement == "include" {
-            return Finding {
-                code: code::NOT_YET,
-                range,
-                message: "`include` is not yet supported".to_owned(),
-                help: Some("write the text in place".to_owned()),
-            };
-        }
-        if let Some((_, help)) = REFUSED.iter().find(|(name, _)| *name == statement) {
-            return Finding {
-                code: code::REFUSED,
-                range,
-                message: format!("prompts have no `{statement}`"),
-                help: Some((*help).to_owned()),
-            };
-        }
+    if let Some(statement) = detail.strip_prefix("unknown statement ")
+        && let Some((_, help)) = REFUSED.iter().find(|(name, _)| *name == statement)
+    {
+        return Finding {
+            code: code::REFUSED,
+            range,
+            message: format!("prompts have no `{statement}`"),
+            help: Some((*help).to_owned()),
+        };
     }
     let help = if detail.starts_with("unexpected end of input") {
         Some("a `{% for %}` or `{% if %}` is not closed, or a `}}` or `%}` is missing")
     } else if detail.starts_with("unknown statement ") {
         Some(
-            "statements: for, if, elif, else, set, with, raw and their ends; `{% raw %}` for plain braces",
+            "statements: for, if, elif, else, set, with, include, raw and their ends; `{% raw %}` for plain braces",
         )
     } else {
         Some("write `{% raw %}…{% endraw %}` around braces that are plain text")
@@ -243,13 +251,21 @@ fn clamp(source: &str, range: Range<usize>) -> Range<usize> {
     start..floor(range.end).max(start)
 }
 
+/// The innermost error, with the text it is in.
 fn describe(error: &Error) -> String {
+    let mut error = error;
+    while error.kind() == ErrorKind::BadInclude {
+        let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Error>());
+        let Some(inner) = source else { break };
+        error = inner;
+    }
     let what = match error.kind() {
         ErrorKind::OutOfFuel => "the prompt takes too much work to render".to_owned(),
         kind => error.detail().map_or_else(|| kind.to_string(), str::to_owned),
     };
+    let text = error.name().filter(|name| *name != environment::NAME).unwrap_or("the prompt");
     match error.line() {
-        Some(line) => format!("line {line} of the prompt: {what}"),
+        Some(line) => format!("line {line} of {text}: {what}"),
         None => what,
     }
 }

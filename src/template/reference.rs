@@ -113,13 +113,13 @@ impl Checker<'_> {
         self.mentions.push(Mention {
             name: name.to_owned(),
             path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
-            range: range.clone(),
+            range: self.site.clone().unwrap_or_else(|| range.clone()),
             guarded: lenient || reference::proved(&self.proofs, &[name]),
         });
         let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
             let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
             let finding = reference::unknown_name(self.scope, &locals, name, range);
-            self.findings.push(finding);
+            self.note(finding);
             return (Seen::any(), 0);
         };
         let (shape, null) = strip(shape.clone());
@@ -187,7 +187,7 @@ impl Checker<'_> {
             }
             Ok(None) => Seen::any(),
             Err(finding) => {
-                self.findings.push(finding);
+                self.note(finding);
                 Seen::any()
             }
         }

@@ -9,6 +9,9 @@ use crate::expression::unify::{describe, union};
 use super::check::{Checker, Seen};
 use super::guard::{either, facts};
 
+/// What to do without macros and inheritance.
+const ONE_TEXT: &str = "take a text in with `{% include \"prompts/rules.md\" %}`";
+
 impl Checker<'_> {
     /// Checks a list of statements.
     pub fn body(&mut self, body: &[Stmt<'_>]) {
@@ -70,6 +73,17 @@ impl Checker<'_> {
                 self.body(&s.body);
             }
             Stmt::Do(s) => self.refuse("`do`", "nothing can be called in a prompt", s.span()),
+            Stmt::Include(s) => {
+                let tag = self.range(s.span());
+                self.include(s, tag);
+            }
+            Stmt::Import(s) => self.refuse("`import`", ONE_TEXT, s.span()),
+            Stmt::FromImport(s) => self.refuse("`from`", ONE_TEXT, s.span()),
+            Stmt::Extends(s) => self.refuse("`extends`", ONE_TEXT, s.span()),
+            Stmt::Block(s) => {
+                self.refuse("`block`", "write the text in place", s.span());
+                self.body(&s.body);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::shape::{Field, Object, Presence, Range, Shape};
 
+mod include;
 mod laws;
 
 fn integer() -> Shape {
@@ -73,10 +74,10 @@ fn good(source: &str) -> String {
 fn bad(source: &str) -> String {
     let findings = match Template::parse(source) {
         Ok(template) => template.check(&scope()),
-        Err(finding) => vec![finding],
+        Err(finding) => vec![Located { file: None, finding }],
     };
     assert_ne!(findings, [], "{source}");
-    let lines = findings.iter().map(|f| {
+    let lines = findings.iter().map(|Located { finding: f, .. }| {
         let at = source.get(f.range.clone()).expect("a range within the text");
         let help = f.help.as_deref().map(|h| format!(" ({h})")).unwrap_or_default();
         format!("{} `{at}`: {}{help}", f.code, f.message)
@@ -225,6 +226,15 @@ const WRONG: &[&str] = &[
     "{{ upper(plan.note) }}",
     "{{ input.text.upper() }}",
     "{% include 'x' %}",
+    "{% include plan.note %}",
+    "{% include ['x', 'y'] %}",
+    "{% include 'x' ~ plan.count %}",
+    "{% include 'x' ignore missing %}",
+    "{% include 'x' with context %}",
+    "{% include 'x' ignore missing without context %}",
+    "{% include 'x' if plan.count %}",
+    "{% include %}",
+    "{% from 'x' import y %}",
     "{% import 'x' as y %}",
     "{% macro f() %}{% endmacro %}",
     "{% block x %}{% endblock %}",
@@ -392,5 +402,5 @@ fn a_rendering_is_bounded() {
 fn a_place_beyond_65535_lines_is_still_right() {
     let source = format!("{}\u{fc} {{{{ plan.qestions }}}}", "\n".repeat(70_000));
     let findings = Template::parse(&source).expect("a template").check(&scope());
-    assert_eq!(&source[findings[0].range.clone()], "qestions");
+    assert_eq!(&source[findings[0].finding.range.clone()], "qestions");
 }

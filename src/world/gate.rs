@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::domain::provider::Limits;
+use crate::policy::permit::{Kind, Traffic, Window};
 use crate::policy::rate::{Gate, Pass};
 
 /// A place in line.
@@ -18,13 +19,15 @@ pub(super) struct Gates {
 
 struct Line {
     gate: Gate,
+    window: Window,
     waiting: VecDeque<(Ticket, u64)>,
     opens: Option<Duration>,
 }
 
 impl Gates {
     pub(super) fn add(&mut self, name: &str, limits: Limits) {
-        let line = Line { gate: Gate::new(limits), waiting: VecDeque::new(), opens: None };
+        let (window, waiting) = (Window::default(), VecDeque::new());
+        let line = Line { gate: Gate::new(limits), window, waiting, opens: None };
         self.gates.insert(name.to_owned(), line);
     }
 
@@ -57,6 +60,19 @@ impl Gates {
     /// When to ask again, where the last answer was a time: said once.
     pub(super) fn opens_at(&mut self, name: &str) -> Option<Duration> {
         self.gates.get_mut(name)?.opens.take()
+    }
+
+    /// Counts an attempt among those of ten minutes.
+    pub(super) fn count(&mut self, name: &str, kind: Kind, now: Duration) {
+        if let Some(line) = self.gates.get_mut(name) {
+            line.window.count(kind, now);
+        }
+    }
+
+    /// What was counted for each provider in the last ten minutes.
+    pub(super) fn traffic(&mut self, now: Duration) -> BTreeMap<String, Traffic> {
+        let lines = self.gates.iter_mut();
+        lines.map(|(name, line)| (name.clone(), line.window.traffic(now))).collect()
     }
 
     pub(super) fn leave(&mut self, name: &str) {

@@ -4,6 +4,7 @@
 //! attempt will do, feeds the runs in order of time, and is done when they all have ended. Everything that
 //! decides is the code that runs live; only the passing of time is played.
 
+pub mod case;
 mod gate;
 
 use std::cmp::Reverse;
@@ -46,6 +47,8 @@ struct Lodger {
     arrived: Timestamp,
     wake: Option<Timestamp>,
     playing: BTreeMap<AttemptId, Playing>,
+    /// Whether the run must be told what all runs send.
+    watches: bool,
     ended: Option<Timestamp>,
 }
 
@@ -106,7 +109,8 @@ impl World {
     pub fn arrive(&mut self, run: Run, at: Timestamp) {
         let guest = Guest(self.lodgers.len());
         let playing = BTreeMap::new();
-        self.lodgers.push(Lodger { run, arrived: at, wake: None, playing, ended: None });
+        let watches = run.hedges_early();
+        self.lodgers.push(Lodger { run, arrived: at, wake: None, playing, watches, ended: None });
         self.foresee(at, What::Arrive(guest));
     }
 
@@ -145,6 +149,10 @@ impl World {
     ) {
         let lodger = &mut self.lodgers[guest.0];
         let local = Timestamp::after_start(now.since(lodger.arrived));
+        if lodger.watches {
+            let traffic = self.gates.traffic(now.since_start());
+            lodger.run.see_traffic(|name| traffic.get(name).copied().unwrap_or_default());
+        }
         for effect in event(&mut lodger.run, local) {
             match effect {
                 Effect::Launch(launch) => self.launch(guest, *launch, now),
@@ -169,6 +177,9 @@ impl World {
             let attempt = launch.attempt;
             self.feed(guest, now, |run, at| run.replied(attempt, Err(broken), at));
             return;
+        }
+        if let Some((provider, kind)) = &launch.counts {
+            self.gates.count(provider, *kind, now.since_start());
         }
         let provider = launch.provider.clone();
         let tokens = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
@@ -221,7 +232,8 @@ impl World {
                 self.feed(guest, now, |run, at| run.emitted(attempt, tokens, &text, at));
             }
             Update::End(usage) => {
-                let reply = Reply { text: playing.script.text.clone(), usage };
+                let Script { text, invented, .. } = &playing.script;
+                let reply = Reply { text: text.clone(), usage, invented: *invented };
                 self.conclude(guest, attempt, Ok(reply), now);
             }
             Update::Fail(failure, usage) => {

@@ -123,3 +123,26 @@ fn two_thousand_runs_at_once_end_in_time() {
     let late = ended.iter().filter(|e| e.at.since_start() >= e.run.deadline()).count();
     assert_eq!((ended.len(), late), (2_000, 0));
 }
+
+#[test]
+fn hedges_before_the_cutoff_stay_within_their_share_of_all_runs() {
+    let hedge = "defaults: {policy: {hedge: {after: 2s, max_extra: 10%}}}\nsteps:\n";
+    let configuration = Configuration::simulated("pooled", 7);
+    let flow = workflow(&FLOW.replacen("steps:\n", hedge, 1), &configuration);
+    let recordings = Arc::new(Recordings::default());
+    let mut world = World::of(&configuration.providers, &recordings).unwrap();
+    for seed in 0..60 {
+        let run = Run::new(RunId::new(seed), flow.clone(), input(), flow.plan.deadline, seed);
+        world.arrive(run, Timestamp::after_start(Duration::from_secs(5 * seed)));
+    }
+    let (mut early, mut primaries) = (0, 0);
+    for Ended { run, at } in world.play() {
+        let report = run.report("", at);
+        early +=
+            report.decisions.iter().filter(|d| d.reason.contains("no answer after 2 s")).count();
+        let attempts = report.steps.iter().flat_map(|step| &step.attempts);
+        primaries += attempts.filter(|attempt| attempt.cause == "primary").count();
+    }
+    let providers = configuration.providers.len();
+    assert!(early > 0 && early <= primaries / 10 + providers, "{early} of {primaries}");
+}

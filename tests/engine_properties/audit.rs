@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use punctual::domain::failure::FailureClass;
 use punctual::domain::id::{AttemptId, ItemIx, StepIx};
 use punctual::domain::message::Usage;
 use punctual::domain::money::Usd;
 use punctual::domain::outcome::{Outcome, Status};
-use punctual::domain::plan::{NeedKind, OnRejected, Plan, StepPlan, Work};
+use punctual::domain::plan::{After, Hedge, Need, NeedKind, OnRejected, Plan, StepPlan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{Action, AttemptSpec, Event, Machine, Prepared, Signals, Verdict};
 
@@ -23,6 +24,8 @@ pub struct Audit {
     pass: HashMap<StepIx, bool>,
     /// Judged value steps that are done.
     done: HashSet<StepIx>,
+    /// Steps that were asked for and have not been prepared yet.
+    preparing: HashSet<StepIx>,
     places: HashMap<AttemptId, Place>,
     in_flight: HashSet<AttemptId>,
     launched: HashMap<Place, u32>,
@@ -39,6 +42,7 @@ impl Audit {
             closed: HashMap::new(),
             pass: HashMap::new(),
             done: HashSet::new(),
+            preparing: HashSet::new(),
             places: HashMap::new(),
             in_flight: HashSet::new(),
             launched: HashMap::new(),
@@ -64,6 +68,10 @@ impl Audit {
                 self.in_flight.remove(attempt);
             }
             Event::Prepared { step, round, result } if *round == self.round[step.at()] => {
+                // A drawn failure may be of any class, and stands for itself.
+                if !matches!(result, Prepared::Impossible(_)) {
+                    self.preparing.remove(step);
+                }
                 match result {
                     Prepared::Done => {
                         self.done.insert(*step);
@@ -104,6 +112,7 @@ impl Audit {
         let plan = self.plan.step(step);
         assert!(!self.closed.contains_key(&step), "{step:?} is prepared after its end");
         self.round[step.at()] = round;
+        self.preparing.insert(step);
         if round > 0
             && let Some(judge) = plan.judged_by
         {
@@ -122,6 +131,29 @@ impl Audit {
         }
     }
 
+    /// Whether a step without a model has been asked for and is not there yet.
+    pub fn computing(&self) -> bool {
+        let open = self.preparing.iter().filter(|step| !self.closed.contains_key(*step));
+        open.into_iter().any(|step| self.plan.step(*step).work == Work::Value)
+    }
+
+    /// Time alone never keeps a step without a model from being computed.
+    fn not_for_want_of_time(&self, step: StepIx) {
+        let plan = self.plan.step(step);
+        if plan.work != Work::Value || self.preparing.contains(&step) || self.done.contains(&step) {
+            return;
+        }
+        let there = |need: &Need| {
+            let status = self.closed.get(&need.step).copied();
+            match need.kind {
+                NeedKind::Output => status.is_some_and(Status::accepted),
+                NeedKind::Guarded | NeedKind::Order => status.is_some(),
+                NeedKind::Judges => self.has_answer(need.step),
+            }
+        };
+        assert!(!plan.needs.iter().all(there), "{step:?} could have been computed");
+    }
+
     fn has_answer(&self, step: StepIx) -> bool {
         let place = (step, ItemIx(0), self.round[step.at()]);
         self.accepted.contains_key(&place) || self.done.contains(&step)
@@ -138,6 +170,12 @@ impl Audit {
         let launched = self.launched.entry(place).or_default();
         *launched += 1;
         assert!(*launched <= policy.attempts, "{spec:?} is one too many");
+        if spec.extra_of.is_some() {
+            let after = matches!(policy.hedge, Hedge::After { after: After::Fixed(_), .. });
+            assert!(after, "{spec:?} is before a cutoff without a policy that says so");
+            let beside = self.in_flight.iter().any(|a| self.places[a] == place);
+            assert!(beside, "{spec:?} is beside nothing");
+        }
         self.places.insert(spec.attempt, place);
         self.in_flight.insert(spec.attempt);
         let racing = self.in_flight.iter().filter(|a| self.places[a] == place).count();
@@ -173,6 +211,10 @@ impl Audit {
             Some(Outcome::Failed(failure)) => {
                 assert!(!failure.message.is_empty());
                 assert!(failure.step.is_some());
+                if let Some(step) = failure.step.filter(|_| failure.class == FailureClass::Deadline)
+                {
+                    self.not_for_want_of_time(step);
+                }
             }
             Some(Outcome::Cancelled) => {}
             None => panic!("no outcome"),
@@ -235,6 +277,6 @@ impl Audit {
         let closings = told.iter().filter(|(_, signals, _)| !signals.closed_for.is_empty()).count();
         let failures = told.iter().filter(|(event, ..)| matches!(event, Event::Failed { .. }));
         let attempts = machine.attempts().count();
-        10 + self.plan.steps.len() + 2 * attempts + items * (1 + closings + failures.count())
+        10 + self.plan.steps.len() + 3 * attempts + items * (1 + closings + failures.count())
     }
 }

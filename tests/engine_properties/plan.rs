@@ -7,9 +7,9 @@ use punctual::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
 use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use punctual::domain::money::{Price, Usd};
 use punctual::domain::plan::{
-    Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused, OnRejected,
-    OnSlow, OnTooLong, OnTrouble, PathPlan, Plan, Policy, ProviderPlan, Reactions, Role, StepPlan,
-    Work,
+    After, Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused,
+    OnRejected, OnSlow, OnTooLong, OnTrouble, PathPlan, Plan, Policy, ProviderPlan, Reactions,
+    Role, StepPlan, Work,
 };
 use punctual::domain::time::Share;
 
@@ -90,7 +90,12 @@ fn reactions() -> impl Strategy<Value = Reactions> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    let hedge = prop_oneof![3 => Just(Hedge::Auto), 1 => Just(Hedge::Off)];
+    let after = prop_oneof![
+        3 => (1_u64..8_000).prop_map(|millis| After::Fixed(Duration::from_millis(millis))),
+        1 => (50_u8..=99).prop_map(After::Percentile),
+    ];
+    let early = (after, share()).prop_map(|(after, max_extra)| Hedge::After { after, max_extra });
+    let hedge = prop_oneof![3 => Just(Hedge::Auto), 1 => Just(Hedge::Off), 3 => early];
     (cutoff(), hedge, 1_u32..=8, 0_u32..=3, 0_u64..200, reactions()).prop_map(
         |(cutoff, hedge, attempts, max_swaps, delay, on)| Policy {
             cutoff,
@@ -112,7 +117,7 @@ fn step() -> impl Strategy<Value = StepDraw> {
     let needs = prop::collection::vec(prop::option::weighted(0.3, kind), STEPS_MAX);
     let each =
         (1_u32..=8, share()).prop_map(|(max_parallel, min_ok)| EachPlan { max_parallel, min_ok });
-    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.2), prop::bool::weighted(0.3));
+    let flags = (prop::bool::weighted(0.25), prop::bool::weighted(0.2), prop::bool::weighted(0.3));
     (
         (flags, 0..MODELS, 1_u32..2_000, policy(), needs),
         (
@@ -253,7 +258,7 @@ fn lower(draws: Vec<StepDraw>) -> Vec<StepPlan> {
         steps.push(StepPlan {
             name: format!("s{at}"),
             role: if judged.is_some() { Role::Validator } else { Role::Executor },
-            each: draw.each.filter(|_| judged.is_none() && !draw.value),
+            each: draw.each.filter(|_| judged.is_none()),
             work,
             needs,
             conditional: draw.conditional,

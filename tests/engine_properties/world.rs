@@ -11,6 +11,7 @@ use punctual::domain::message::Usage;
 use punctual::domain::plan::{Plan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{AttemptSpec, Event, Prepared, Signals, Verdict};
+use punctual::policy::permit::Traffic;
 
 /// Most items of a drawn list.
 const ITEMS_MAX: u64 = 24;
@@ -102,19 +103,27 @@ impl World {
 
     /// What the machine sees of the other runs: now and then a path that is closed.
     pub fn signals(&mut self, plan: &Plan) -> Signals {
+        let traffic = plan.paths.iter().map(|_| Traffic {
+            primaries: u32::try_from(self.draw.below(60)).unwrap_or(0),
+            extras: u32::try_from(self.draw.below(6)).unwrap_or(0),
+        });
+        let traffic = traffic.collect();
         if !self.draw.percent(5) {
-            return Signals::default();
+            return Signals { traffic, ..Signals::default() };
         }
         let closed = plan
             .paths
             .iter()
             .map(|_| if self.draw.percent(20) { self.draw.millis(30_000) } else { Duration::ZERO });
-        Signals { closed_for: closed.collect() }
+        Signals { closed_for: closed.collect(), traffic }
     }
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {
         let of = plan.step(step);
-        let delay = if self.draw.percent(80) { Duration::ZERO } else { self.draw.millis(3_000) };
+        // What takes no time mostly takes none.
+        let at_once = if of.work == Work::Value { 95 } else { 80 };
+        let delay =
+            if self.draw.percent(at_once) { Duration::ZERO } else { self.draw.millis(3_000) };
         if self.draw.percent(self.trouble / 10) {
             return; // It is never prepared.
         }

@@ -3,8 +3,7 @@
 use super::super::terminal::{Style, Terminal};
 use super::named;
 use crate::domain::plan::{
-    Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions,
-    Work,
+    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions, Work,
 };
 use crate::domain::time::show;
 
@@ -65,11 +64,7 @@ fn after_cut(policy: &Policy) -> String {
         OnSlow::Faster => "an attempt on the faster model",
         OnSlow::Fail => return "the step fails".to_owned(),
     };
-    let old = match policy.hedge {
-        Hedge::Auto => "the one that was cut stays in the race, and the first valid answer wins",
-        Hedge::Off => "the one that was cut is closed first (hedge: off)",
-    };
-    format!("{next}; {old}")
+    format!("{next}; {}", policy.hedge)
 }
 
 const fn trouble(on: OnTrouble) -> &'static str {

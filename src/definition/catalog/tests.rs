@@ -188,6 +188,49 @@ fn a_changed_prompt_file_changes_the_version() {
 }
 
 #[test]
+fn a_changed_include_changes_the_version_whoever_includes_it() {
+    let bench = Bench::new();
+    bench.write("workflows/prompts/p.md", "{% include \"prompts/rules.md\" %}");
+    bench.write("workflows/prompts/rules.md", "Be kind.");
+    bench.write(
+        "workflows/a.yaml",
+        "description: d\nsteps:\n  s:\n    max_tokens: 9\n    prompt_file: prompts/p.md\n",
+    );
+    let first = bench.load(None);
+    assert!(first.is_clean(), "{:?}", shown(&first));
+    assert!(first.files.contains(&bench.dir.path().join("workflows/prompts/rules.md")));
+    bench.write("workflows/prompts/rules.md", "Be blunt.");
+    let second = bench.load(Some(&first));
+    assert_ne!(first.workflows["a"].version, second.workflows["a"].version);
+    std::fs::remove_file(bench.dir.path().join("workflows/prompts/rules.md")).unwrap();
+    let third = bench.load(Some(&second));
+    assert!(third.quarantined[0].serving_previous);
+    assert!(third.files.contains(&bench.dir.path().join("workflows/prompts/rules.md")));
+}
+
+#[test]
+fn includes_outside_the_folder_are_refused_links_included() {
+    let bench = Bench::new();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.md"), "secret").unwrap();
+    let link = bench.dir.path().join("workflows/link.md");
+    std::os::unix::fs::symlink(outside.path().join("secret.md"), link).unwrap();
+    bench.write("workflows/p.md", "{% include 'link.md' %}");
+    bench.write(
+        "workflows/a.yaml",
+        "description: d\nsteps:\n  s:\n    max_tokens: 9\n    prompt: '{% include \"p.md\" %}'\n",
+    );
+    let catalog = bench.load(None);
+    assert!(
+        shown(&catalog)[0].starts_with(
+            "workflows/p.md:1:12 error[P0603]: step 's': 'link.md' leads outside the folder"
+        ),
+        "{:?}",
+        shown(&catalog)
+    );
+}
+
+#[test]
 fn a_folder_of_nothing_but_workflows_is_served_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a.yaml"), GOOD).unwrap();

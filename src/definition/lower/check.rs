@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::definition::lower::Lowering;
 use crate::definition::lower::draft::Draft;
+use crate::definition::lower::names::RESERVED;
 use crate::definition::lower::text::Text;
 use crate::domain::finding::{Code, Finding};
 use crate::domain::shape::{Presence, Scope, Shape};
@@ -31,8 +32,12 @@ impl Lowering<'_> {
         let owner = draft.owner();
         let mut scope = scope.clone();
         let answer = &draft.expected.typed.shape;
-        let mut taken = own_fields(answer);
-        taken.retain(|field| field != draft.name() && scope.get(field).is_some());
+        // A field hides a step of the same name; what every text sees is not to be hidden unnoticed.
+        let item = draft.raw.each.is_some().then(|| draft.item());
+        let taken: BTreeSet<String> = own_fields(answer)
+            .into_iter()
+            .filter(|field| RESERVED.contains(&field.as_str()) || item == Some(field.as_str()))
+            .collect();
         if let Shape::Object(object) = answer {
             for field in &object.fields {
                 let presence = if field.optional {
@@ -71,8 +76,8 @@ fn misnamed(
         let (code, message, help) = if taken.contains(name) {
             (
                 AMBIGUOUS_NAME,
-                format!("'{name}' is a field of this answer, and something else too"),
-                "rename one of them: in a `check` the fields of the answer stand bare".to_owned(),
+                format!("'{name}' is a field of this answer, and what every text sees as well"),
+                "rename the field: in a `check` the fields of the answer stand bare".to_owned(),
             )
         } else if name == draft.name() && !own.contains(name) {
             let field = mention.path.first().or(own.first()).map_or("text", String::as_str);

@@ -83,7 +83,7 @@ impl<'a> Look<'a> {
         let output = subject.output.iter().flat_map(|(_, text)| text.mentions()).collect();
         Self {
             subject,
-            mentions: subject.drafts.iter().map(mentions).collect(),
+            mentions: subject.drafts.iter().map(names).collect(),
             output,
             timeline: Timeline::of(subject, &places, &[]),
             places,
@@ -110,16 +110,8 @@ impl<'a> Look<'a> {
 }
 
 /// Everything that the texts of a step mention.
-fn mentions(draft: &Draft<'_>) -> Vec<Mention> {
-    let templates = [&draft.prompt, &draft.system].into_iter().flatten();
-    let expressions = [&draft.each, &draft.when].into_iter().flatten();
-    let mut mentions: Vec<Mention> = templates.flat_map(|text| text.body.mentions()).collect();
-    mentions.extend(expressions.flat_map(|text| text.body.mentions()));
-    let value = draft.raw.value.iter().flat_map(|value| value.fields.iter().map(|(_, text)| text));
-    let others = value.chain(&draft.raw.check).chain(&draft.raw.shrink);
-    let parsed = others.filter_map(|text| Expression::parse(&text.text).ok());
-    mentions.extend(parsed.flat_map(|text| text.mentions()));
-    mentions
+fn names(draft: &Draft<'_>) -> Vec<Mention> {
+    draft.mentions().into_iter().map(|(mention, _)| mention).collect()
 }
 
 /// Warns of something in a text, where it stands.

@@ -137,6 +137,10 @@ impl Lowering<'_> {
             if let Some(when) = draft.when.as_ref().filter(|_| per_item) {
                 self.check_when(when, &inner, &owner);
             }
+            // The step does not run where its condition is false.
+            for path in draft.when.iter().flat_map(|when| when.body.proves()) {
+                inner.prove(&path);
+            }
             self.type_value(at, &inner, drafts, world);
             let draft = &drafts[at];
             self.check_checks(draft, &inner);
@@ -154,8 +158,8 @@ impl Lowering<'_> {
     }
 
     fn check_template(&mut self, text: &Text<Template>, scope: &Scope, owner: &str) {
-        for finding in text.body.check(scope) {
-            self.finding(&finding, &text.origin, owner);
+        for found in text.body.check(scope) {
+            self.located(&found, text, owner);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::definition::source::Source;
 use crate::definition::yaml::{ContentMap, Kind, Node, Style};
 use crate::domain::finding::Finding;
 use crate::expression::{Expression, code};
-use crate::template::Template;
+use crate::template::{Located, Template};
 
 /// A parsed text.
 #[derive(Clone, Debug)]
@@ -51,11 +51,33 @@ impl Lowering<'_> {
                 (source.text.clone(), Origin::File(Box::new(source)))
             }
         };
-        match Template::parse(&text) {
+        let file = match raw {
+            RawPrompt::Inline(_) => None,
+            RawPrompt::File(name) => Some(name.value.as_str()),
+        };
+        let library = self.library(&text, &origin, file, owner)?;
+        match Template::with(&text, library) {
             Ok(body) => Some(Text { body, origin }),
             Err(finding) => {
-                self.finding(&of_expressions(finding, &text), &origin, owner);
+                self.syntax(finding, &text, &origin, owner);
                 None
+            }
+        }
+    }
+
+    /// Shows that a template cannot be read.
+    pub(super) fn syntax(&mut self, finding: Finding, text: &str, origin: &Origin, owner: &str) {
+        self.finding(&of_expressions(finding, text), origin, owner);
+    }
+
+    /// Shows what was found in a template, or in a text it includes.
+    pub(super) fn located(&mut self, found: &Located, text: &Text<Template>, owner: &str) {
+        match &found.file {
+            None => self.finding(&found.finding, &text.origin, owner),
+            Some(file) => {
+                let content = text.body.library().text(file).unwrap_or_default();
+                let source = Source::new(self.context.shelf.label(file), content);
+                self.finding(&found.finding, &Origin::File(Box::new(source)), owner);
             }
         }
     }
@@ -76,13 +98,19 @@ impl Lowering<'_> {
         }
     }
 
+    /// Shows in a file itself what is wrong with its bytes; whether that is so.
+    pub(super) fn broken(&mut self, problem: &FileProblem, owner: &str) -> bool {
+        let Some((source, at)) = problem.broken.as_deref() else { return false };
+        let message = format!("{owner}: {}", problem.message);
+        let mut found =
+            Diagnostic::at(Severity::Error, problem.code, source, &(*at..*at + 1), message);
+        found.help(problem.help.clone());
+        self.reader.found.push(found);
+        true
+    }
+
     fn file_problem(&mut self, problem: &FileProblem, name: &Spanned<String>, owner: &str) {
-        if let Some((source, at)) = problem.broken.as_deref() {
-            let message = format!("{owner}: {}", problem.message);
-            let mut found =
-                Diagnostic::at(Severity::Error, problem.code, source, &(*at..*at + 1), message);
-            found.help(problem.help.clone());
-            self.reader.found.push(found);
+        if self.broken(problem, owner) {
             return;
         }
         self.reader

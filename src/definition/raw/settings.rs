@@ -118,6 +118,8 @@ pub struct RawBudget {
     pub calls: Option<Setting<u32>>,
 }
 
+mod hedge;
+
 const EFFORTS: [(&str, &str); 7] = [
     ("none", "none"),
     ("minimal", "minimal"),
@@ -210,11 +212,10 @@ impl RawPolicy {
                         read.map(|cutoff| Spanned { value: cutoff, span: value.span.clone() });
                     policy.cutoff = Setting::of(read, reader);
                 }
-                "hedge" if matches!(value.kind, Kind::Map(_)) => {
-                    reader.not_yet(&value.span, "`hedge: {after: …}`", "use `auto` or `off`");
-                }
                 "hedge" => {
-                    policy.hedge = Setting::of(reader.word(value, &what, &HEDGE), reader);
+                    let read = hedge::read(reader, value, &what);
+                    let read = read.map(|hedge| Spanned { value: hedge, span: value.span.clone() });
+                    policy.hedge = Setting::of(read, reader);
                 }
                 "attempts" => {
                     policy.attempts = Setting::of(reader.small(value, &what, 1..=8), reader);

@@ -95,6 +95,11 @@ impl Scenario {
         self
     }
 
+    /// The end of a run of 60 s has come.
+    pub(super) fn time_up(self) -> Self {
+        self.at(59_499).at_exactly(59_500).event(Event::Woke)
+    }
+
     pub(super) fn event(mut self, event: Event) -> Self {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -262,6 +267,11 @@ impl Scenario {
         let said = self.words.iter().any(|said| said.contains(words));
         assert!(said, "nothing was decided because '{words}': {:#?}", self.words);
         self
+    }
+
+    /// Every decision so far in words.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
     }
 
     pub(super) fn log(&self) -> &[String] {

@@ -7,11 +7,13 @@ use crate::domain::failure::FailureClass;
 use crate::domain::id::PathIx;
 use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
+use crate::domain::plan::Hedge;
 use crate::domain::time::{Share, Timestamp};
 use crate::engine::decision::{Decision, Kind, Reason, Words};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
+use crate::policy::permit::Traffic;
 
 const A: PathIx = PathIx(0);
 const B: PathIx = PathIx(1);
@@ -31,6 +33,8 @@ fn place(reason: &Reason) -> usize {
         Reason::AttemptsUsed { .. } => 9,
         Reason::SwapsUsed { .. } => 10,
         Reason::NoPath => 11,
+        Reason::NoPermit { .. } => 29,
+        Reason::Unmeasured { .. } => 30,
         Reason::ByPolicy { .. } => 12,
         Reason::Budget(_) => 13,
         Reason::FirstValid { .. } => 14,
@@ -63,6 +67,7 @@ fn reasons() -> Vec<Reason> {
         Reason::Late { path: A, signal: Signal::Stalled, after, automatic: true },
         Reason::Late { path: A, signal: Signal::TooSlow, after, automatic: false },
         Reason::Follows { path: B, from: A, trouble: Trouble::Cut(Signal::NoFirstToken) },
+        Reason::Follows { path: B, from: A, trouble: Trouble::Unanswered { after, flowing: true } },
         Reason::Follows {
             path: B,
             from: A,
@@ -95,6 +100,12 @@ fn reasons() -> Vec<Reason> {
         Reason::AllEnded,
         Reason::Withdrawn,
         Reason::Reused,
+        Reason::NoPermit {
+            path: A,
+            traffic: Traffic { primaries: 15, extras: 2 },
+            max_extra: Hedge::MAX_EXTRA,
+        },
+        Reason::Unmeasured { percent: 95 },
     ]
 }
 
@@ -110,7 +121,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, place(&Reason::Reused) + 1);
+    assert_eq!(next, place(&Reason::Unmeasured { percent: 95 }) + 1);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
@@ -121,6 +132,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no further token on a/one within 4.1 s (cold-start cutoff)
     no complete answer on a/one within 4.1 s (cutoff as written)
     no first token on a/one; now on b/two
+    no answer after 4.1 s on a/one; now on b/two
     schema_violation on a/one; now on b/two
     revision 1 of 2 on b/two
     2 attempts are in flight, the most there may be
@@ -146,6 +158,8 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     every step has ended
     the caller withdrew the call
     validated in an earlier run of the same call
+    a/one has no extra attempt left: 2 extra of 15 primaries in 10 min, at most 10%
+    p95 is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff
     ");
 }
 

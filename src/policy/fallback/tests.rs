@@ -6,7 +6,9 @@ use super::*;
 use crate::domain::failure::FailureClass as F;
 use crate::domain::id::ProviderIx;
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
-use crate::domain::plan::{Budget, ModelPlan, OnRejected, PathPlan, ProviderPlan, Reactions};
+use crate::domain::plan::{
+    Budget, Hedge, ModelPlan, OnRejected, PathPlan, ProviderPlan, Reactions,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(10_000);
 const END: Timestamp = Timestamp::from_millis(59_500);

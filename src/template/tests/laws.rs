@@ -7,7 +7,7 @@ use super::*;
 use crate::expression::tests::values::{any_json, bindings_of};
 
 /// Words that templates are made of, good and bad ones.
-const WORDS: [&str; 52] = [
+const WORDS: [&str; 53] = [
     "{{",
     "}}",
     "{{",
@@ -18,6 +18,7 @@ const WORDS: [&str; 52] = [
     "#}",
     "{",
     "}",
+    "include",
     "for",
     "in",
     "if",
@@ -147,8 +148,8 @@ proptest! {
     fn no_text_and_no_value_panics(source in random_text(), values in any_json()) {
         match Template::parse(&source) {
             Ok(template) => {
-                for finding in template.check(&scope()) {
-                    prop_assert!(source.get(finding.range).is_some());
+                for found in template.check(&scope()) {
+                    prop_assert!(source.get(found.finding.range).is_some());
                 }
                 for mention in template.mentions() {
                     prop_assert_eq!(&source[mention.range], mention.name);
