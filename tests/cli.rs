@@ -125,9 +125,25 @@ fn simulated<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn a_schema_is_printed_as_committed_and_an_unknown_kind_names_the_known() {
+    let bench = Bench::new(&[]);
+    for kind in ["workflow", "config", "cases"] {
+        let left = bench.run(&["schema", kind]);
+        let file = manifest().join(format!("schemas/{kind}.schema.json"));
+        let committed = std::fs::read_to_string(file).unwrap();
+        assert_eq!((left.code, left.err.as_str()), (0, ""));
+        assert_eq!(left.out, committed);
+    }
+    let left = bench.run(&["schema", "workflw"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""));
+    insta::assert_snapshot!("schema_unknown_kind", left.err);
+}
+
+#[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands = ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace"];
+    let commands =
+        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace", "schema"];
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
@@ -274,11 +290,68 @@ fn check_shows_every_problem_with_its_place() {
     insta::assert_snapshot!("check_text", left.out);
     let left = bench.run(&["check", "--format", "json", "workflows/bad.yaml"]);
     assert_eq!(left.code, 1);
-    let found = json(&left.out);
-    assert_eq!(found["errors"], 1);
-    assert_eq!(found["diagnostics"][0]["span"]["start"]["line"], 6);
+    insta::assert_snapshot!("check_json", left.out);
     let left = bench.run(&["check", "workflows/good.yaml"]);
-    assert_eq!((left.code, left.out.as_str()), (0, "1 workflow checked: nothing wrong\n"));
+    assert_eq!((left.code, left.out.as_str()), (0, "1 file checked: nothing wrong\n"));
+}
+
+/// Two providers, so that nothing is warned of but what the files say.
+const MODELS: &str = "\
+providers: {one: {kind: simulated}, two: {kind: simulated}}
+models: {m: {paths: [{provider: one, model: a}, {provider: two, model: b}]}}
+";
+
+#[test]
+fn check_counts_the_files_of_a_folder_and_reports_them_all_in_order() {
+    let unbounded = HELLO.replace("    max_tokens: 50\n", "");
+    let prompted = "\
+description: Greets a person.
+input: {name: string}
+steps:
+  greet: {max_tokens: 50, prompt_file: prompts/greet.md}
+";
+    let bench = Bench::new(&[
+        ("punctual.yaml", MODELS),
+        ("workflows/d_good.yaml", HELLO),
+        ("workflows/c_bad.yaml", BROKEN),
+        ("workflows/b_unbounded.yaml", &unbounded),
+        ("workflows/a_prompted.yaml", prompted),
+    ]);
+    std::fs::create_dir(bench.path("workflows/prompts")).unwrap();
+    bench.write("workflows/prompts/greet.md", b"Hello {{ input.nam }}, {{ input.age }}\n");
+    let left = bench.run(&["check"]);
+    assert_eq!((left.code, left.err.as_str()), (1, ""));
+    insta::assert_snapshot!("check_folder", left.out);
+    // The folder of workflows alone has the same files, models and problems.
+    let inside = bench.run(&["check", "workflows"]);
+    assert_eq!(inside.out, left.out);
+    let above = bench.run(&["check", &bench.path("").to_string_lossy()]);
+    assert!(above.out.contains("[FOLDER]/workflows/c_bad.yaml:6:35 error[P0207]"), "{}", above.out);
+}
+
+#[test]
+fn warnings_alone_leave_with_0_and_what_cannot_be_looked_at_with_2() {
+    let unbounded = HELLO.replace("    max_tokens: 50\n", "");
+    let bench = Bench::new(&[("punctual.yaml", MODELS), ("workflows/a.yaml", &unbounded)]);
+    let left = bench.run(&["check"]);
+    assert_eq!(left.code, 0);
+    assert!(left.out.contains("\n1 warning in 1 of 2 files\n"), "{}", left.out);
+    let left = bench.run(&["check", "--format", "json", "workflows/none.yaml"]);
+    assert_eq!((left.code, json(&left.out)["unreadable"].as_array().unwrap().len()), (2, 1));
+}
+
+#[test]
+fn explain_tells_what_a_code_means_however_it_is_written() {
+    let bench = Bench::new(&[]);
+    let left = bench.run(&["explain", "P0207"]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    insta::assert_snapshot!("explain_code", left.out);
+    for word in ["p0207", "0207", "207"] {
+        assert_eq!(bench.run(&["explain", word]).out, left.out, "{word}");
+    }
+    let left = bench.run(&["explain", "P0277"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""));
+    insta::assert_snapshot!("explain_unknown_code", left.err);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `punctual check`: every problem of every file, with its place.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -18,13 +19,14 @@ use crate::definition::catalog::{
 };
 use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
-use crate::definition::folder::{CONFIGURATION_FILE, Folder};
+use crate::definition::folder::{CONFIGURATION_FILE, Folder, WORKFLOWS};
 
 const EXAMPLES: &str = "\
 Examples:
   punctual check                        the folder that is served: punctual.yaml and every workflow
   punctual check workflows/triage.yaml  one workflow, on the configuration of its folder
   punctual check --format json          the same for editors and CI
+  punctual explain P0207                what a code means, and how to mend it
 
 Exit codes: 0 nothing wrong (warnings allowed), 1 errors, 2 a file or folder could not be looked at.";
 
@@ -57,16 +59,26 @@ enum Format {
     Json,
 }
 
+/// The version of the JSON form: fields are added in the same one, never changed.
+const FORM: u32 = 1;
+
 /// What was found.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Findings {
+    version: u32,
     diagnostics: Vec<Diagnostic>,
     /// Workflows that were looked at.
     workflows: usize,
+    /// Files that were looked at: workflows, what they name, configuration.
+    files: usize,
+    /// Files that have a problem.
+    files_with_problems: usize,
     errors: usize,
     warnings: usize,
     /// What could not be looked at, and why.
     unreadable: Vec<String>,
+    #[serde(skip)]
+    looked_at: BTreeSet<PathBuf>,
 }
 
 impl Check {
@@ -75,10 +87,10 @@ impl Check {
         if let Err(exit) = self.place.there() {
             return exit;
         }
-        let mut findings = Findings::default();
+        let mut findings = Findings::new();
         if self.paths.is_empty() {
             let house = House::open(&self.place, &Simulated::default()).await;
-            findings.add(&house.catalog);
+            findings.add(&house.catalog, "");
         }
         for path in &self.paths {
             self.look(path, &mut findings).await;
@@ -103,9 +115,15 @@ impl Check {
         let environment = Environment::of_process();
         let simulated = Simulated::default();
         if about.is_dir() {
-            let folder = Folder::at(path);
+            let mut folder = Folder::at(path);
+            // A folder `workflows` alone is served on the configuration beside it.
+            let beside = folder_of(&path.join("any")).join(CONFIGURATION_FILE);
+            let own = path.join(CONFIGURATION_FILE).is_file() || path.join(WORKFLOWS).is_dir();
+            if !own && beside.is_file() {
+                folder = folder.with_configuration(beside);
+            }
             let house = House::of_folder(folder, &self.place, &simulated, environment).await;
-            findings.add(&house.catalog);
+            findings.add(&house.catalog, &prefix(path));
             return;
         }
         let folder = self.place.dir.clone().unwrap_or_else(|| folder_of(path));
@@ -114,6 +132,8 @@ impl Check {
         let of_configuration = |found: &Diagnostic| found.file.ends_with(CONFIGURATION_FILE);
         let configuration = house.catalog.diagnostics.iter().filter(|f| of_configuration(f));
         findings.diagnostics.extend(configuration.cloned());
+        let configuration = house.catalog.files.iter().filter(|f| f.ends_with(CONFIGURATION_FILE));
+        configuration.for_each(|file| findings.look_at(file));
         if path.file_name().is_some_and(|name| name == CONFIGURATION_FILE) {
             return;
         }
@@ -128,22 +148,59 @@ impl Check {
             Some(_) => Some(path.to_owned()),
             None => cases_beside(path),
         };
+        findings.look_at(&workflow);
+        cases.iter().for_each(|cases| findings.look_at(cases));
         let sound = lowered.workflow.as_deref();
         let read = cases.map(|cases| load_cases(&cases, sound).diagnostics);
+        lowered.files.iter().for_each(|file| findings.look_at(file));
         findings.diagnostics.extend(read.unwrap_or_default());
         findings.diagnostics.extend(lowered.diagnostics);
     }
 }
 
+/// How files of a folder begin, where another one than the current is named.
+fn prefix(folder: &Path) -> String {
+    let shown: PathBuf = folder.components().collect();
+    let text = shown.to_string_lossy().replace('\\', "/");
+    if shown == Path::new(".") { String::new() } else { format!("{}/", text.trim_end_matches('/')) }
+}
+
 impl Findings {
-    fn add(&mut self, catalog: &Catalog) {
+    const fn new() -> Self {
+        Self {
+            version: FORM,
+            diagnostics: Vec::new(),
+            workflows: 0,
+            files: 0,
+            files_with_problems: 0,
+            errors: 0,
+            warnings: 0,
+            unreadable: Vec::new(),
+            looked_at: BTreeSet::new(),
+        }
+    }
+
+    fn look_at(&mut self, file: &Path) {
+        if file.is_file() {
+            self.looked_at.insert(file.canonicalize().unwrap_or_else(|_| file.to_owned()));
+        }
+    }
+
+    fn add(&mut self, catalog: &Catalog, prefix: &str) {
         let quarantined = catalog.quarantined.iter().filter(|q| !q.serving_previous).count();
         self.workflows += catalog.workflows.len() + quarantined;
+        catalog.files.iter().for_each(|file| self.look_at(file));
         for found in &catalog.diagnostics {
             if found.code == NO_FOLDER {
                 self.unreadable.push(found.message.clone());
             } else {
-                self.diagnostics.push(found.clone());
+                let file = if Path::new(&found.file).is_absolute() || found.file.starts_with(prefix)
+                {
+                    found.file.clone()
+                } else {
+                    format!("{prefix}{}", found.file)
+                };
+                self.diagnostics.push(Diagnostic { file, ..found.clone() });
             }
         }
     }
@@ -151,6 +208,10 @@ impl Findings {
     fn count(&mut self) {
         self.errors = self.diagnostics.iter().filter(|found| found.is_error()).count();
         self.warnings = self.diagnostics.len() - self.errors;
+        let files: BTreeSet<&str> = self.diagnostics.iter().map(|f| f.file.as_str()).collect();
+        self.files_with_problems = files.len();
+        // Built-in files are on no disk, and a problem can be a file's that is not there.
+        self.files = self.looked_at.len().max(self.workflows).max(files.len());
     }
 
     fn show(&self) {
@@ -165,15 +226,24 @@ impl Findings {
         if self.workflows == 0 && !self.unreadable.is_empty() {
             return;
         }
-        let looked = count(self.workflows, "workflow");
+        if self.diagnostics.is_empty() {
+            let good = terminal.paint(Style::Good, "nothing wrong".to_owned());
+            output::result(format_args!("{} checked: {good}", count(self.files, "file")));
+            return;
+        }
+        let style = if self.errors > 0 { Style::Bad } else { Style::Odd };
         let found = match (self.errors, self.warnings) {
-            (0, 0) => terminal.paint(Style::Good, "nothing wrong".to_owned()),
-            (0, n) => terminal.paint(Style::Odd, count(n, "warning")),
-            (n, 0) => terminal.paint(Style::Bad, count(n, "error")),
-            (n, m) => terminal
-                .paint(Style::Bad, format!("{}, {}", count(n, "error"), count(m, "warning"))),
+            (0, n) => count(n, "warning"),
+            (n, 0) => count(n, "error"),
+            (n, m) => format!("{}, {}", count(n, "error"), count(m, "warning")),
         };
-        output::result(format_args!("{looked} checked: {found}"));
+        let (bad, all) = (self.files_with_problems, count(self.files, "file"));
+        output::result(format_args!("{} in {bad} of {all}", terminal.paint(style, found)));
+        let first = self.diagnostics.iter().find(|found| found.is_error());
+        if let Some(first) = first.or(self.diagnostics.first()) {
+            let hint = format!("more on a code: punctual explain {}", first.code);
+            output::result(terminal.paint(Style::Dim, hint));
+        }
     }
 
     fn exit(&self) -> Exit {

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::chance::{Chances, chances};
 use super::exit::Exit;
+use super::explain_code;
 use super::graph::{bound, critical_path, lines};
 use super::house::House;
 use super::mermaid::flowchart;
@@ -34,6 +35,7 @@ Examples:
   punctual explain ./draft.yaml                a file
   punctual explain support_triage --mermaid    its graph for a document or a pull request
   punctual explain support_triage --json       everything, for programs
+  punctual explain P0207                       what a diagnostic's code means, and how to mend it
 
 Nothing is asked and nothing is spent: this is what the files say, with everything inferred.";
 
@@ -43,7 +45,7 @@ Nothing is asked and nothing is spent: this is what the files say, with everythi
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
-    /// A workflow's name, or a workflow file
+    /// A workflow's name, a workflow file, or a diagnostic's code
     #[arg(value_name = "WORKFLOW")]
     workflow: String,
     /// Prints the graph alone, as a Mermaid flowchart
@@ -61,6 +63,9 @@ pub struct Explain {
 impl Explain {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Some(exit) = explain_code::explain(&self.workflow) {
+            return exit;
+        }
         let simulated = self.regime.into();
         match find(&self.workflow, &self.place, &simulated).await {
             Ok((_, workflow)) if self.mermaid => {

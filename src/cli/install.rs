@@ -32,18 +32,18 @@ use file::Original;
 
 /// The entry's name where none is given.
 pub(crate) const NAME: &str = "punctual";
-/// Longest name of an entry: clients put it before every tool's name and bound the whole.
-const NAME_MAX: usize = 24;
+/// Longest name of an entry: Cursor bounds it and a tool's name, which has 48 at most, to 60 together.
+const NAME_MAX: usize = 12;
 /// After which a call is answered with its run id.
 const HAND_OVER: Duration = Duration::from_secs(55);
 
 const ABOUT: &str = "\
 Puts punctual into a client's configuration
 
-The entry names this program and the folder by their absolute paths. Everything else in the file stays
-byte for byte as it is, comments included; a file that is broken is left alone. Running it again brings
-the entry up to date, or changes nothing and says so. Where bytes of an existing entry go away, the
-former file is kept beside it as FILE.bak.";
+The entry names this program and the folder by their absolute paths. Everything else in the file
+stays byte for byte as it is, comments included; a file that is broken is left alone. Running it
+again brings the entry up to date, or changes nothing and says so. Where bytes of an existing entry
+go away, the former file is kept beside it as FILE.bak.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,9 +54,9 @@ Examples:
   punctual install vscode --env OPENAI_API_KEY  has one more variable passed on
   punctual install claude-desktop --uninstall   takes the entry out again
 
-No key is ever written: the entry refers to variables by name, those of punctual.yaml and of --env, in
-the form the client knows. Claude Desktop knows none: name key files in punctual.yaml instead, as in
-api_key: {file: /path/to/key}.
+No key is ever written: the entry refers to variables by name, those of punctual.yaml and of --env,
+in the form the client knows. Claude Desktop knows none: name key files in punctual.yaml instead, as
+in api_key: {file: /path/to/key}.
 
 Exit codes: 0 the entry is as wanted, 2 wrong usage, or a file that cannot be read or written.";
 
@@ -161,32 +161,9 @@ impl Install {
         Ok(())
     }
 
-    /// Reads the file, merges, and writes what has changed.
-    fn merge(
-        &self,
-        path: &Path,
-        how: impl FnOnce(&str) -> Result<Merged, Problem>,
-    ) -> Result<(Change, Option<PathBuf>), String> {
-        let original =
-            Original::read(path).map_err(|why| format!("cannot read {}: {why}", shown(path)))?;
-        let merged = how(original.text()).map_err(|problem| {
-            let place = problem.place(original.text());
-            format!("{}{place}: {}; the file is left as it is", shown(path), problem.what)
-        })?;
-        let kept = match merged.change {
-            Change::Nothing => None,
-            Change::Added | Change::Updated | Change::Removed => {
-                let keep = merged.change != Change::Added;
-                let kept = original.replace(&merged.text, keep);
-                kept.map_err(|why| format!("cannot write {}: {why}", shown(path)))?
-            }
-        };
-        Ok((merged.change, kept))
-    }
-
     fn put_in(&self, path: &Path, launch: &Launch, house: &House) -> Result<(), String> {
         let client = self.client;
-        let (change, kept) = self.merge(path, |text| {
+        let (change, kept) = merge(path, |text| {
             program::ours(client, text, launch)?;
             launch.put(client, text)
         })?;
@@ -200,9 +177,9 @@ impl Install {
             }
         });
         let workflows = count(house.catalog.workflows.len(), "workflow");
-        output::result(format_args!("  serves {} ({workflows})", house.folder_shown()));
+        output::result(format_args!("  serves {} ({workflows})", folder_shown(house)));
         output::result(format_args!("  starts {} {}", launch.command, launch.args.join(" ")));
-        self.told_kept(kept);
+        told_kept(kept.as_deref());
         if change != Change::Nothing {
             output::result(client.restart());
         }
@@ -211,8 +188,11 @@ impl Install {
 
     fn take_out(&self, path: &Path) -> Result<(), String> {
         let client = self.client;
-        let launch = Launch::named(&self.name);
-        let (change, kept) = self.merge(path, |text| launch.take(client, text))?;
+        let launch = Launch::named(&self.name, program::text(&program::path()?)?);
+        let (change, kept) = merge(path, |text| {
+            program::ours(client, text, &launch)?;
+            launch.take(client, text)
+        })?;
         let (name, file, title) = (&self.name, shown(path), client.title());
         if change == Change::Nothing {
             output::result(format_args!(
@@ -221,15 +201,9 @@ impl Install {
             return Ok(());
         }
         output::result(format_args!("{title}: '{name}' is taken out of {file}"));
-        self.told_kept(kept);
+        told_kept(kept.as_deref());
         output::result(client.restart());
         Ok(())
-    }
-
-    fn told_kept(&self, kept: Option<PathBuf>) {
-        if let Some(kept) = kept {
-            output::result(format_args!("  before {}", shown(&kept)));
-        }
     }
 
     /// That the client is not on this machine, and which ones are that have no entry yet.
@@ -292,7 +266,11 @@ impl Install {
                 let missing: Vec<&String> =
                     launch.keys.iter().filter(|key| !there.contains(key)).collect();
                 let first = missing.first()?;
-                let folder = house.folder.path().map_or_else(|| "~/.config/punctual".into(), shown);
+                let folder = if house.folder.is_builtin() {
+                    "~/.config/punctual".to_owned()
+                } else {
+                    folder_shown(house)
+                };
                 let names = missing.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(", ");
                 format!(
                     "warning: {title} passes no variables on, and expands none: {names} will not reach the \
@@ -309,25 +287,62 @@ impl Install {
         })
     }
 
-    /// Workflows that outlast the client.
+    /// Workflows whose calls are handed over before they end.
     fn warn_of_deadlines(&self, house: &House) {
-        let Some(patience) = self.client.patience() else { return };
         let workflows = house.catalog.workflows.values();
         let long = workflows.filter(|one| one.exposed && one.plan.deadline > HAND_OVER);
-        let long = long.filter(|one| one.plan.deadline > patience.min(HAND_OVER));
-        let long: Vec<String> =
-            long.map(|one| format!("{} ({})", one.name, show(one.plan.deadline))).collect();
-        if !long.is_empty() {
-            output::note(format_args!(
-                "warning: {} can outlast {}, which may hang up after {}: a call that still runs after {} is \
-                 answered with its run id, and get_run fetches the result",
-                long.join(", "),
-                self.client.title(),
-                show(patience),
-                show(HAND_OVER)
-            ));
-        }
+        let long: Vec<_> = long.map(|one| (&one.name, one.plan.deadline)).collect();
+        let Some(longest) = long.iter().map(|(_, deadline)| *deadline).max() else { return };
+        let names: Vec<String> =
+            long.iter().map(|(name, deadline)| format!("{name} ({})", show(*deadline))).collect();
+        let title = self.client.title();
+        let why = match self.client.patience() {
+            Some(patience) if longest > patience => {
+                format!("warning: {title} may hang up after {}", show(patience))
+            }
+            Some(_) | None => "note: not every client waits that long".to_owned(),
+        };
+        output::note(format_args!(
+            "{why}: a call of {} that still runs after {} is answered with its run id, and get_run fetches \
+             the result",
+            names.join(", "),
+            show(HAND_OVER)
+        ));
     }
+}
+
+/// Reads the file, merges, and writes what has changed.
+fn merge(
+    path: &Path,
+    how: impl FnOnce(&str) -> Result<Merged, Problem>,
+) -> Result<(Change, Option<PathBuf>), String> {
+    let original =
+        Original::read(path).map_err(|why| format!("cannot read {}: {why}", shown(path)))?;
+    let merged = how(original.text()).map_err(|problem| {
+        let place = problem.place(original.text());
+        format!("{}{place}: {}; the file is left as it is", shown(path), problem.what)
+    })?;
+    let kept = match merged.change {
+        Change::Nothing => None,
+        Change::Added | Change::Updated | Change::Removed => {
+            let keep = !edit::keeps_all(original.text(), &merged.text);
+            let kept = original.replace(&merged.text, keep);
+            kept.map_err(|why| format!("cannot write {}: {why}", shown(path)))?
+        }
+    };
+    Ok((merged.change, kept))
+}
+
+fn told_kept(kept: Option<&Path>) {
+    if let Some(kept) = kept {
+        output::result(format_args!("  before {}", shown(kept)));
+    }
+}
+
+/// The folder that the entry names.
+fn folder_shown(house: &House) -> String {
+    let path = house.folder.path().and_then(|path| program::absolute(path).ok());
+    path.map_or_else(|| house.folder_shown(), |path| shown(&path))
 }
 
 fn entry_name(text: &str) -> Result<String, String> {

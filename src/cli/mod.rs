@@ -10,6 +10,7 @@ mod doctor;
 mod dry;
 mod exit;
 mod explain;
+mod explain_code;
 mod graph;
 mod instant;
 
@@ -27,6 +28,7 @@ mod probe;
 mod record;
 mod run;
 mod runs;
+mod schema;
 mod serve;
 mod side;
 mod story;
@@ -84,6 +86,7 @@ enum Command {
     Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Schema(schema::Schema),
 }
 
 /// Threads that are still busy when a command has ended get this long.
@@ -130,6 +133,7 @@ impl Command {
             Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Schema(schema) => schema.run(),
         }
     }
 
@@ -147,7 +151,8 @@ impl Command {
             | Self::Doctor(_)
             | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Exit::Failed,
+            | Self::Trace(_)
+            | Self::Schema(_) => Exit::Failed,
         }
     }
 
@@ -164,7 +169,8 @@ impl Command {
             | Self::Doctor(_)
             | Self::Install(_)
             | Self::Runs(_)
-            | Self::Trace(_) => Level::Quiet,
+            | Self::Trace(_)
+            | Self::Schema(_) => Level::Quiet,
         }
     }
 }

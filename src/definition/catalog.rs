@@ -237,11 +237,11 @@ impl Loading<'_> {
                 "the folder holds {} workflows; the first {WORKFLOW_LIMIT} are served",
                 entries.len()
             );
-            self.diagnostics.push(Diagnostic::of_file(
-                TOO_MANY_FILES,
-                place.label("").trim_end_matches('/'),
-                message,
-            ));
+            let label = place.label("");
+            let mut found =
+                Diagnostic::of_file(TOO_MANY_FILES, label.trim_end_matches('/'), message);
+            found.help("use several folders, with a server each");
+            self.diagnostics.push(found);
             entries.truncate(WORKFLOW_LIMIT);
         }
         entries

@@ -183,7 +183,7 @@ fn visible(c: char) -> char {
 
 impl Serialize for Diagnostic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Diagnostic", 8)?;
+        let mut out = serializer.serialize_struct("Diagnostic", 9)?;
         out.serialize_field("code", self.code.0)?;
         out.serialize_field("severity", &self.severity)?;
         out.serialize_field("file", &self.file)?;
@@ -192,6 +192,7 @@ impl Serialize for Diagnostic {
         out.serialize_field("help", &self.help)?;
         out.serialize_field("source_line", &self.source_line)?;
         out.serialize_field("pointer", &self.pointer)?;
+        out.serialize_field("docs", &format!("punctual explain {}", self.code))?;
         out.end()
     }
 }

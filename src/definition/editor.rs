@@ -14,8 +14,10 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::definition::config::RawConfiguration;
+use crate::definition::editor::case::CaseList;
 use crate::definition::raw::RawWorkflow;
 
+mod case;
 pub mod leaf;
 pub mod mapping;
 pub mod pair;
@@ -74,9 +76,9 @@ impl Document {
     #[must_use]
     pub fn generate(self) -> String {
         let schema = match self {
-            Self::Workflow => of::<RawWorkflow>("A workflow of punctual"),
-            Self::Config => of::<RawConfiguration>("The configuration of punctual"),
-            Self::Cases => of::<RawConfiguration>("The cases of a workflow of punctual"),
+            Self::Workflow => of::<RawWorkflow>(),
+            Self::Config => of::<RawConfiguration>(),
+            Self::Cases => of::<CaseList>(),
         };
         // A value of strings, numbers and maps always has a text.
         let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
@@ -84,10 +86,11 @@ impl Document {
     }
 }
 
-fn of<T: JsonSchema>(title: &str) -> Schema {
+fn of<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft07().with_transform(RecursiveTransform(tidy));
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.insert("title".to_owned(), Value::from(title));
+    // Editors would show a Rust name, or offer a title as if it were a key.
+    schema.remove("title");
     schema
 }
 

@@ -19,6 +19,7 @@ use crate::workflow::Workflow;
 mod answer;
 mod check;
 mod draft;
+mod fan_out;
 mod graph;
 mod history;
 mod include;
@@ -136,7 +137,9 @@ impl Lowering<'_> {
         if raw.steps.len() > STEP_LIMIT {
             let message =
                 format!("the workflow has {} steps; at most {STEP_LIMIT} can run", raw.steps.len());
-            self.reader.error(TOO_MANY_STEPS, &raw.steps_span, message);
+            self.reader
+                .error(TOO_MANY_STEPS, &raw.steps_span, message)
+                .help("work that repeats is one step with `each`, which runs up to 1000 items");
             return None;
         }
         self.read_shapes(raw);

@@ -7,8 +7,8 @@
 //! changes. There are two shapes of everything, raw and domain, and never a third.
 //!
 //! Diagnostic codes: P01 YAML, keys and values; P02 references and P03 shapes and schemas (from the rooms below,
-//! shown in the file here); P04 the graph; P05 configuration and models; P06 files and limits; P07 cases; P09 not
-//! yet supported.
+//! shown in the file here); P04 the graph; P05 configuration and models; P06 files and limits; P07 cases; P08
+//! advice; P09 not yet supported. [`reference`] explains each.
 
 pub mod builtin;
 pub mod case;
@@ -23,6 +23,7 @@ pub mod keys;
 pub mod lower;
 pub mod page;
 pub mod raw;
+pub mod reference;
 pub mod shelf;
 pub mod source;
 pub mod watch;

@@ -105,9 +105,11 @@ impl<'a> Reader<'a> {
         Spot { file: Arc::clone(&self.file), at: self.page.source.position(range.start) }
     }
 
-    /// Whether nothing more is reported.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    /// Whether nothing more is reported, for who has something to report: that there is more is said once.
+    pub fn is_full(&mut self) -> bool {
+        if self.found.len() == yaml::PROBLEM_LIMIT {
+            self.found.push(yaml::too_many_problems(&self.page.source));
+        }
         self.found.len() >= yaml::PROBLEM_LIMIT
     }
 
@@ -172,7 +174,13 @@ impl<'a> Reader<'a> {
         match &node.kind {
             Kind::Map(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
             Kind::Scalar(_) | Kind::List(_) => {
-                self.wrong_type(node, &format!("{what} must be a mapping"));
+                let empty = is_null(node);
+                let found = self.wrong_type(node, &format!("{what} must be a mapping"));
+                if matches!(node.kind, Kind::List(_)) {
+                    found.help("write `key: value` lines; a leading `-` makes a list");
+                } else if !empty {
+                    found.help("write `key: value` lines below it, indented");
+                }
                 Vec::new()
             }
         }
@@ -183,7 +191,19 @@ impl<'a> Reader<'a> {
         if let Kind::List(items) = &node.kind {
             return items;
         }
-        self.wrong_type(node, &format!("{what} must be a list"));
+        let one = matches!(&node.kind, Kind::Scalar(_)) && !is_null(node);
+        let shown = shown(node);
+        let found = self.wrong_type(node, &format!("{what} must be a list"));
+        if one {
+            let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            found.help(if shown.chars().all(plain) {
+                format!("write [{shown}]")
+            } else {
+                "write a list: `- ` before each, on lines of their own".to_owned()
+            });
+        } else if matches!(node.kind, Kind::Map(_)) {
+            found.help("write [one, another], or a line with `- ` for each");
+        }
         &[]
     }
 
@@ -199,6 +219,8 @@ impl<'a> Reader<'a> {
         let found = self.wrong_type(node, &format!("{what} must be text"));
         if quotable {
             found.help(format!("nothing is coerced: quote it, \"{shown}\""));
+        } else if matches!(node.kind, Kind::List(_)) {
+            found.help("write one value, without `[` and `]`");
         }
         None
     }
@@ -210,7 +232,16 @@ impl<'a> Reader<'a> {
         {
             return Some(Spanned { value, span: node.span.clone() });
         }
-        self.wrong_type(node, &format!("{what} must be true or false"));
+        let meant = match shown(node).to_ascii_lowercase().as_str() {
+            "yes" | "on" | "true" | "y" | "1" => "write true: YAML 1.2 has no other word for it",
+            "no" | "off" | "false" | "n" | "0" => "write false: YAML 1.2 has no other word for it",
+            _ => "write true or false, without quotes",
+        };
+        let empty = is_null(node);
+        let found = self.wrong_type(node, &format!("{what} must be true or false"));
+        if !empty {
+            found.help(meant);
+        }
         None
     }
 
@@ -230,7 +261,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let Some(number) = number else {
-            self.wrong_type(node, &format!("{what} must be a whole number"));
+            self.no_number(node, &format!("{what} must be a whole number"));
             return None;
         };
         if let Some(value) = number.as_u64().filter(|n| bounds.contains(n)) {
@@ -242,7 +273,11 @@ impl<'a> Reader<'a> {
             format!("from {min} to {max}")
         };
         let message = format!("{what} must be a whole number {bound}, and is {number}");
-        self.error(WRONG_VALUE, &node.span, message);
+        let whole = number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n));
+        let found = self.error(WRONG_VALUE, &node.span, message);
+        if let (Some(whole), true) = (whole, number.is_f64()) {
+            found.help(format!("write {whole}"));
+        }
         None
     }
 
@@ -273,7 +308,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let Some(value) = number else {
-            self.wrong_type(node, &format!("{what} must be a number"));
+            self.no_number(node, &format!("{what} must be a number"));
             return None;
         };
         if !bounds.contains(&value) {
@@ -304,13 +339,7 @@ impl<'a> Reader<'a> {
         };
         let Some(value) = parse_duration(text) else {
             let message = format!("{what} must be a duration with its unit");
-            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            let help = if digits {
-                format!("write {text}s for seconds; units are ms, s, m, h")
-            } else {
-                "as 250ms, 20s, 1.5s or 2m".to_owned()
-            };
-            self.error(WRONG_VALUE, &node.span, message).help(help);
+            self.error(WRONG_VALUE, &node.span, message).help(meaning::duration_help(text));
             return None;
         };
         if !bounds.contains(&value) {
@@ -331,8 +360,9 @@ impl<'a> Reader<'a> {
         if let Some(value) = Share::parse(text) {
             return Some(Spanned { value, span: node.span.clone() });
         }
+        let help = meaning::share_help(text);
         self.error(WRONG_VALUE, &node.span, format!("{what} must be a share from 0% to 100%"))
-            .help("with its sign, as 80%");
+            .help(help);
         None
     }
 
@@ -362,6 +392,14 @@ impl<'a> Reader<'a> {
         None
     }
 
+    fn no_number(&mut self, node: &Node, message: &str) {
+        let quoted = shown(node).parse::<f64>().is_ok();
+        let found = self.wrong_type(node, message);
+        if quoted {
+            found.help("nothing is coerced: remove the quotes");
+        }
+    }
+
     /// Reports a value of the wrong type, naming what stands there.
     pub fn wrong_type(&mut self, node: &Node, message: &str) -> &mut Diagnostic {
         let is = match &node.kind {
@@ -374,6 +412,9 @@ impl<'a> Reader<'a> {
                 Meaning::Text => "is text",
             },
         };
-        self.error(WRONG_TYPE, &node.span, format!("{message}, and {is}"))
+        let empty = is_null(node).then(|| yaml::advice::on_empty(&self.page.source, node));
+        let found = self.error(WRONG_TYPE, &node.span, format!("{message}, and {is}"));
+        found.help = empty.map(str::to_owned);
+        found
     }
 }

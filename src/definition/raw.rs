@@ -6,16 +6,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 
 use crate::definition::editor::leaf::{
-    Anything, Duration as DurationSchema, Expression, Flag, Identifier, Name, Reference,
+    Duration as DurationSchema, Expression, Flag, Identifier, Name, Reference,
     Share as ShareSchema, SomeText, Text,
 };
 use crate::definition::editor::mapping::{ListOf, Mapping, Named};
-use crate::definition::editor::pair::{AnswerKeys, PromptKeys, Steps, SystemKeys, step_rules};
+use crate::definition::editor::pair::{
+    AnswerKeys, Constants, PromptKeys, Steps, SystemKeys, Values, step_rules,
+};
 use crate::definition::editor::shape::Shape;
 use crate::definition::editor::word::OneOf;
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned, is_null};
-use crate::definition::yaml::{Key, Kind, Node};
+use crate::definition::yaml::{Key, Kind, Node, advice};
 use crate::domain::finding::Code;
 use crate::domain::plan::Role;
 use crate::domain::time::Share;
@@ -55,7 +57,7 @@ pub struct RawWorkflow {
     #[schemars(with = "Shape")]
     pub input: Option<Node>,
     /// Constants: name → any value. Texts use them like a step's output, as vars.limit. Default: none.
-    #[schemars(with = "Named<Anything>")]
+    #[schemars(with = "Constants")]
     pub vars: Vec<(Key, Node)>,
     /// Named shapes, usable by name wherever a shape stands: name → shape.
     #[schemars(with = "Named<Shape>")]
@@ -70,7 +72,7 @@ pub struct RawWorkflow {
     pub steps_span: Range<usize>,
     /// What the caller gets: name → expression, as {summary: draft.text}. Default: the output of the only step that
     /// no other step uses.
-    #[schemars(with = "Named<Expression>")]
+    #[schemars(with = "Values")]
     pub output: Option<Vec<(Key, RawText)>>,
     /// Whether it is a tool. Default: true; false leaves it to punctual run and punctual test.
     #[schemars(with = "Flag")]
@@ -92,7 +94,7 @@ pub struct RawStep {
     #[schemars(flatten, with = "SystemKeys")]
     pub system: Option<RawPrompt>,
     /// Instead of a prompt: name → expression. Such a step has no model; it is instant and free.
-    #[schemars(with = "Named<Expression>")]
+    #[schemars(with = "Values")]
     pub value: Option<RawValue>,
     /// `output` or `output_schema`
     #[schemars(flatten, with = "AnswerKeys")]
@@ -129,7 +131,7 @@ pub struct RawStep {
     /// Default: false.
     #[schemars(with = "Flag")]
     pub optional: Option<Spanned<bool>>,
-    /// The share of the deadline at which an optional step, or an each step that has min_ok, is closed with what it
+    /// The share of the deadline at which an optional step, or an each step that has `min_ok`, is closed with what it
     /// has. Default: 80% for optional steps, none otherwise.
     #[schemars(with = "ShareSchema")]
     pub cutoff_at: Option<Spanned<Share>>,
@@ -281,9 +283,8 @@ fn expression(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<RawTex
         Kind::List(_) | Kind::Map(_) => {
             let read = if matches!(node.kind, Kind::List(_)) { "list" } else { "mapping" };
             let message = format!("{what} must be an expression; YAML reads a {read} here");
-            reader
-                .error(NOT_AN_EXPRESSION, &node.span, message)
-                .help("an expression is one bare value, as plan.questions; where it starts with [ or {, write it as a block (`|`)");
+            let help = advice::on_expression(&reader.page.source, node);
+            reader.error(NOT_AN_EXPRESSION, &node.span, message).help(help);
             None
         }
     }

@@ -78,7 +78,14 @@ impl Shelf {
     pub fn read(&self, relative: &str) -> Result<Source, FileProblem> {
         let named = Path::new(relative);
         let plain = |c: Component<'_>| matches!(c, Component::Normal(_) | Component::CurDir);
-        if relative.is_empty() || !named.components().all(plain) || relative.contains('\0') {
+        if relative.is_empty() {
+            return Err(FileProblem::new(
+                OUTSIDE,
+                "no file is named",
+                "name one, relative to the workflow",
+            ));
+        }
+        if !named.components().all(plain) || relative.contains('\0') {
             return Err(FileProblem::new(
                 OUTSIDE,
                 format!("'{relative}' is not a path inside the folder"),
@@ -98,7 +105,7 @@ impl Shelf {
                 let inside = full
                     .canonicalize()
                     .and_then(|full| root.canonicalize().map(|root| (full, root)))
-                    .map_err(|error| unreadable(relative, &error))?;
+                    .map_err(|error| near_by(unreadable(relative, &error), &full))?;
                 if !inside.0.starts_with(&inside.1) {
                     return Err(FileProblem::new(
                         OUTSIDE,
@@ -121,6 +128,26 @@ fn unreadable(name: &str, error: &std::io::Error) -> FileProblem {
     FileProblem::new(UNREADABLE, format!("cannot read '{name}': {}", reason(error)), help)
 }
 
+/// Most names of a folder that are looked at for the one that was meant.
+const LOOKED_AT: usize = 1000;
+
+/// Names the file beside a missing one that may have been meant.
+fn near_by(problem: FileProblem, path: &Path) -> FileProblem {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+    else {
+        return problem;
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else { return problem };
+    let names = entries.take(LOOKED_AT).flatten().filter_map(|e| e.file_name().into_string().ok());
+    let near = names.map(|other| (strsim::damerau_levenshtein(&other, name), other)).min();
+    match near.filter(|(away, _)| (1..=2).contains(away)) {
+        Some((_, near)) => {
+            FileProblem { help: format!("did you mean '{near}'? {}", problem.help), ..problem }
+        }
+        None => problem,
+    }
+}
+
 /// The system's words without its numbers.
 fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
@@ -135,11 +162,8 @@ pub fn read_file(path: &Path, label: String, name: &str) -> Result<Source, FileP
     // Opening a FIFO would wait for its writer.
     let about = std::fs::metadata(path).map_err(|error| unreadable(name, &error))?;
     if !about.is_file() {
-        return Err(FileProblem::new(
-            UNREADABLE,
-            format!("'{name}' is not a plain file"),
-            "name a file",
-        ));
+        let help = if about.is_dir() { "it is a folder: name a file in it" } else { "name a file" };
+        return Err(FileProblem::new(UNREADABLE, format!("'{name}' is not a plain file"), help));
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| unreadable(name, &error))?;
@@ -170,11 +194,14 @@ pub fn text(bytes: Vec<u8>, label: String, name: &str) -> Result<Source, FilePro
                 at = at.saturating_sub('\u{feff}'.len_utf8());
             }
             let source = Source::new(label, String::from_utf8_lossy(&bytes));
-            let mut problem = FileProblem::new(
-                NOT_TEXT,
-                format!("'{name}' is not UTF-8: byte 0x{byte:02x}"),
-                "save the file as UTF-8",
-            );
+            let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+            let help = if wide {
+                "it is UTF-16: save it as UTF-8, with your editor's `save with encoding`"
+            } else {
+                "save the file as UTF-8"
+            };
+            let message = format!("'{name}' is not UTF-8: byte 0x{byte:02x}");
+            let mut problem = FileProblem::new(NOT_TEXT, message, help);
             problem.broken = Some(Box::new((source, at)));
             Err(problem)
         }

@@ -11,6 +11,7 @@ use crate::definition::diagnostic::Diagnostic;
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
 
+pub mod advice;
 mod build;
 mod content;
 #[cfg(test)]
@@ -33,8 +34,12 @@ pub const SYNTAX: Code = Code("P0101");
 pub const DUPLICATE_KEY: Code = Code("P0102");
 /// YAML that this format does without: tags, merges, several documents, keys that are no text.
 pub const REFUSED_YAML: Code = Code("P0103");
-/// A file beyond the limits of nesting or size.
-pub const TOO_LARGE: Code = Code("P0602");
+/// A file that nests deeper than [`NESTING_LIMIT`].
+pub const TOO_DEEP: Code = Code("P0610");
+/// A file of more than [`NODE_LIMIT`] values.
+pub const TOO_MANY_VALUES: Code = Code("P0611");
+/// A file of more than [`PROBLEM_LIMIT`] problems.
+pub const TOO_MANY_PROBLEMS: Code = Code("P0614");
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +151,9 @@ fn escape(name: &str) -> String {
 pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
     let mut builder = Builder::new(source);
     if let Some(at) = source.text.find('\0') {
-        builder.report(SYNTAX, at..at + 1, "the file holds a NUL byte, which is not text");
+        builder
+            .report(SYNTAX, at..at + 1, "the file holds a NUL byte, which is not text")
+            .help("a definition is UTF-8 text: check which file this is");
         return (None, builder.diagnostics);
     }
     let mut options = Options::default();
@@ -164,7 +171,7 @@ pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
                 let at = error.marker().byte_offset().unwrap_or(0);
                 let message = format!("not valid YAML: {}", error.info());
                 let found = builder.report(SYNTAX, at..at + 1, message);
-                if let Some(help) = syntax_help(source, at) {
+                if let Some(help) = advice::on_syntax(source, at, &error.info()) {
                     found.help(help);
                 }
                 return (None, builder.diagnostics);
@@ -175,12 +182,11 @@ pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
     (if failed { None } else { root }, diagnostics)
 }
 
-fn syntax_help(source: &Source, at: usize) -> Option<String> {
-    let line = source.line_at(at);
-    if line.trim_start_matches(' ').starts_with('\t') {
-        return Some("indent with spaces; YAML allows no tabs there".to_owned());
-    }
-    line.split_once(": ")
-        .is_some_and(|(_, value)| value.contains(": "))
-        .then(|| "quote the value, or write it as a block (`|`): it contains ': '".to_owned())
+/// What stands in for the problems beyond [`PROBLEM_LIMIT`].
+#[must_use]
+pub fn too_many_problems(source: &Source) -> Diagnostic {
+    let message = format!("the file has more than {PROBLEM_LIMIT} problems; these are the first");
+    let mut found = Diagnostic::of_file(TOO_MANY_PROBLEMS, source.label.clone(), message);
+    found.help("so many have one cause, as a rule: mend the first, and check again");
+    found
 }

@@ -261,6 +261,10 @@ impl<'a> Checker<'a> {
             Shape::List(item, _) => {
                 if !unify::is_empty_list(&b) && !left.is_null() && !unify::comparable(&a, item) {
                     self.incomparable(node, &a, item);
+                } else if matches!((&left.kind, &right.kind), (Kind::Path(_), Kind::List(_)))
+                    && let Some((message, help)) = unify::stranger(&a, item)
+                {
+                    self.add(code::INCOMPARABLE, right, message, help);
                 }
             }
             other => {

@@ -25,9 +25,11 @@ pub const SYNTAX: Code = Code("P0210");
 pub const TEMPLATE_SYNTAX: Code = Code("P0211");
 /// A template construct that prompts do not have: macros, calls, inheritance.
 pub const REFUSED: Code = Code("P0212");
-/// A text that is longer or more deeply nested than is read.
+/// An expression that is longer or more deeply nested than is read.
 pub const LIMIT: Code = Code("P0213");
 /// A loop over something that is no list.
 pub const NOT_A_LIST: Code = Code("P0214");
+/// A template that is longer, or has longer tags, than is read.
+pub const TEMPLATE_LIMIT: Code = Code("P0215");
 /// Part of the language, but not of this version.
 pub const NOT_YET: Code = Code("P0901");

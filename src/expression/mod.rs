@@ -15,6 +15,7 @@ use crate::domain::shape::{Scope, Shape};
 pub use function::{Entry, Function, TABLE};
 
 mod ast;
+mod braces;
 mod builtin;
 mod call;
 mod check;
@@ -59,7 +60,8 @@ impl Expression {
     /// # Errors
     /// The first syntax error, or a text of more than 4 KiB or 64 levels.
     pub fn parse(source: &str) -> Result<Self, Finding> {
-        Ok(Self { source: Arc::from(source), root: Arc::new(parse::parse(source)?) })
+        let root = parse::parse(source).map_err(|why| braces::braces(source).unwrap_or(why))?;
+        Ok(Self { source: Arc::from(source), root: Arc::new(root) })
     }
 
     /// The text as written.

@@ -84,7 +84,9 @@ pub fn field(
             code: code::UNKNOWN_FIELD,
             range,
             message: format!("'{owner}' has no fields: it is {}", describe(other)),
-            help: None,
+            help: ["length", "len", "size", "count"].contains(&name).then(|| {
+                format!("write length({owner}) in an expression, {owner} | length in a prompt")
+            }),
         }),
     }
 }
@@ -110,7 +112,24 @@ pub fn unknown_name(scope: &Scope, locals: &[&str], name: &str, range: Range<usi
         code: code::UNKNOWN_NAME,
         range,
         message: format!("there is no '{name}' here"),
-        help: Some(candidates(name, &names, "visible")),
+        help: Some(match elsewhere(name) {
+            Some(place) => format!("{place}; visible: {}", listed(&names)),
+            None => candidates(name, &names, "visible"),
+        }),
+    }
+}
+
+/// Where a name that means something is visible, and what to write for one of another format.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    match name {
+        "item" | "index" => Some("only a step with `each` has it"),
+        "loop" => Some("only the inside of a `{% for %}` has it"),
+        "feedback" => Some("only a step that a validator judges has it"),
+        "env" | "secrets" | "config" => Some("texts see neither the environment nor secrets"),
+        "steps" | "outputs" | "nodes" | "results" => {
+            Some("a step is referred to by its name alone, as plan.questions")
+        }
+        _ => None,
     }
 }
 
@@ -126,6 +145,14 @@ pub fn unguarded(path: &str, why: &str, range: Range<usize>, help: String) -> Fi
 
 /// `did you mean 'text'? fields: id, text, topics`.
 pub fn candidates(word: &str, names: &[&str], kind: &str) -> String {
+    let list = listed(names);
+    match did_you_mean(word, names.iter().copied()) {
+        Some(close) => format!("did you mean '{close}'? {kind}: {list}"),
+        None => format!("{kind}: {list}"),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
     /// Most names a message lists.
     const LISTED: usize = 20;
     let mut list = names.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
@@ -135,8 +162,5 @@ pub fn candidates(word: &str, names: &[&str], kind: &str) -> String {
     if names.is_empty() {
         "none".clone_into(&mut list);
     }
-    match did_you_mean(word, names.iter().copied()) {
-        Some(close) => format!("did you mean '{close}'? {kind}: {list}"),
-        None => format!("{kind}: {list}"),
-    }
+    list
 }

@@ -137,7 +137,7 @@ fn an_expression_has_a_type_and_a_value() {
         ("0.1 + 0.2 == 0.3", "boolean", json!(true)),
         ("plan.count == 2.0", "boolean", json!(true)),
         ("plan.urgency == 'high'", "boolean", json!(true)),
-        ("plan.urgency in ['low', \"medium\"]", "boolean", json!(false)),
+        ("plan.urgency in ['low', \"high\"]", "boolean", json!(true)),
         ("'a' not in plan.questions.id", "boolean", json!(true)),
         ("not plan.ok or index > 0 and index <= 1", "boolean", json!(true)),
         ("plan.note", "string | null", json!(null)),

@@ -117,6 +117,17 @@ pub fn incomparable(a: &Shape, b: &Shape) -> (String, Option<String>) {
     (message, Some("nothing is coerced: compare values of one type".to_owned()))
 }
 
+/// What is said of the first word of `item` that the enum `a` lacks: the words are a list that is written out, so
+/// that each of them was meant.
+pub fn stranger(a: &Shape, item: &Shape) -> Option<(String, Option<String>)> {
+    let (Shape::Enum(words), Shape::Enum(said)) = (strip(a.clone()).0, strip(item.clone()).0)
+    else {
+        return None;
+    };
+    let word = said.into_iter().find(|word| !words.contains(word))?;
+    Some(incomparable(&Shape::Enum(words), &Shape::Enum(vec![word])))
+}
+
 /// The shape in a message; a single word reads as a string.
 pub fn describe(shape: &Shape) -> String {
     match shape {

@@ -169,10 +169,16 @@ fn plain(source: &str) -> bool {
 
 /// Refuses what would take too deep a stack to parse: the engine bounds brackets only.
 fn limits(source: &str) -> Result<(), Finding> {
-    let limit =
-        |range, message: String| Err(Finding { code: code::LIMIT, range, message, help: None });
+    let limit = |range, message: String, help: &str| {
+        let help = Some(help.to_owned());
+        Err(Finding { code: code::TEMPLATE_LIMIT, range, message, help })
+    };
     if source.len() > MAX_SOURCE {
-        return limit(0..0, format!("the template is longer than {} MiB", MAX_SOURCE >> 20));
+        return limit(
+            0..0,
+            format!("the template is longer than {} MiB", MAX_SOURCE >> 20),
+            "pass large documents as input",
+        );
     }
     if plain(source) {
         return Ok(());
@@ -191,10 +197,18 @@ fn limits(source: &str) -> Result<(), Finding> {
         }
         in_tag += 1;
         if in_tag > MAX_TAG_TOKENS {
-            return limit(range, format!("a tag of more than {MAX_TAG_TOKENS} words and signs"));
+            return limit(
+                range,
+                format!("a tag of more than {MAX_TAG_TOKENS} words and signs"),
+                "name a part with `{% set name = … %}`, or let a step's answer hold it",
+            );
         }
         if elifs > MAX_ELIF {
-            return limit(range, format!("more than {MAX_ELIF} times `elif`"));
+            return limit(
+                range,
+                format!("more than {MAX_ELIF} times `elif`"),
+                "loop over a list, or let a step's answer hold the text",
+            );
         }
     }
     Ok(())

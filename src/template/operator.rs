@@ -4,7 +4,9 @@ use minijinja::machinery::ast::{BinOp, BinOpKind, CompareOpKind, Expr};
 
 use crate::domain::shape::{Range, Shape};
 use crate::expression::code;
-use crate::expression::unify::{comparable, describe, incomparable, is_number, is_text, union};
+use crate::expression::unify::{
+    comparable, describe, incomparable, is_number, is_text, stranger, union,
+};
 
 use super::check::{Checker, Seen};
 use super::guard::{either, facts};
@@ -124,7 +126,13 @@ impl Checker<'_> {
             Shape::Any => true,
             _ => false,
         };
-        if !fits {
+        let strange = match (right, &b) {
+            (Expr::List(_) | Expr::Const(_), Shape::List(item, _)) => stranger(&a, item),
+            _ => None,
+        };
+        if let Some((message, help)) = strange {
+            self.add(code::INCOMPARABLE, self.range_of(right), message, help);
+        } else if !fits {
             let message = format!("{} is never in {}", describe(&a), describe(&b));
             self.add(code::INCOMPARABLE, self.range_of(right), message, None);
         }

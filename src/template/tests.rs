@@ -336,7 +336,7 @@ fn what_any_hides_fails_when_it_is_rendered() {
 #[test]
 fn a_template_is_bounded() {
     let parse = |source: &str| Template::parse(source).map(|_| ()).map_err(|f| f.code);
-    assert_eq!(parse(&"x".repeat(MAX_SOURCE + 1)), Err(code::LIMIT));
+    assert_eq!(parse(&"x".repeat(MAX_SOURCE + 1)), Err(code::TEMPLATE_LIMIT));
     for (open, inner, close) in
         [("(", "1", ")"), ("[", "", "]"), ("-", "1", ""), ("not ", "1", ""), ("{1: ", "1", "}")]
     {
@@ -361,7 +361,7 @@ fn a_template_is_bounded() {
     ] {
         assert_eq!(
             parse(&format!("{{{{ a {} }}}}", chain.repeat(300))),
-            Err(code::LIMIT),
+            Err(code::TEMPLATE_LIMIT),
             "{chain}"
         );
         let template = Template::parse(&format!("{{{{ a {} }}}}", chain.repeat(60))).expect(chain);
@@ -369,7 +369,7 @@ fn a_template_is_bounded() {
         let _ = template.render(&bindings());
     }
     let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(5000));
-    assert_eq!(parse(&elif), Err(code::LIMIT));
+    assert_eq!(parse(&elif), Err(code::TEMPLATE_LIMIT));
     let elif = format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(100));
     let _ = Template::parse(&elif).expect("few enough").check(&scope());
     assert_eq!(parse(&"{% if a %}".repeat(5000)), Err(code::TEMPLATE_SYNTAX));

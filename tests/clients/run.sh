@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tests a built `punctual` through real MCP clients: the Python SDK, MCP Inspector, and the bare wire.
+# Tests a built `punctual` through real MCP clients: the Python SDK, fastmcp, both generations of the TypeScript
+# SDK, MCP Inspector, the bare wire, and what `install` writes.
 #
 #   tests/clients/run.sh target/release/punctual
 #
@@ -46,7 +47,9 @@ results="$tools/results.txt"
 suite() { # name, limit in seconds, arguments...
   local name="$1" limit="$2"
   shift 2
-  timeout "$limit" env PYTHONDONTWRITEBYTECODE=1 "$tools/venv/bin/python" "$here/$name" "$@" \
+  local runner=("$tools/venv/bin/python")
+  [ "${name##*.}" != mjs ] || runner=("$tools/node_modules/.bin/node")
+  timeout "$limit" env PYTHONDONTWRITEBYTECODE=1 "${runner[@]}" "$here/$name" "$@" \
     2>"$tools/$name.log" | tee -a "$results"
   local code="${PIPESTATUS[0]}"
   if [ "$code" -ne 0 ]; then
@@ -55,7 +58,10 @@ suite() { # name, limit in seconds, arguments...
   fi
 }
 suite wire.py 240 "$binary"
+suite installed.py 120 "$binary"
 suite sdk.py 400 "$binary"
+suite fast.py 240 "$binary"
+suite typescript.mjs 300 "$binary" "$tools"
 suite inspector.py 300 "$binary" "$tools/node_modules/.bin"
 
 passed="$(grep -c '^ok ' "$results")"

@@ -61,6 +61,12 @@ pub fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
     [before.unwrap_or(text), new, after.unwrap_or("")].concat()
 }
 
+/// Whether all bytes of the former text are in the new one, in their order.
+pub fn keeps_all(former: &str, new: &str) -> bool {
+    let mut bytes = new.bytes();
+    former.bytes().all(|byte| bytes.any(|other| other == byte))
+}
+
 /// The line end that a text uses; `\n` where it has none.
 pub fn line_end(text: &str) -> &'static str {
     match text.find('\n') {

@@ -24,9 +24,9 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// What only names the entry, for taking it out.
-    pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), command: String::new(), args: Vec::new(), keys: Vec::new() }
+    /// What only names the entry and the program, for taking it out.
+    pub fn named(name: &str, command: String) -> Self {
+        Self { name: name.to_owned(), command, args: Vec::new(), keys: Vec::new() }
     }
 
     /// The entry as the client wants it.

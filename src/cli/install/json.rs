@@ -149,7 +149,7 @@ pub fn not_strict(text: &str) -> Option<Problem> {
     let options = ParseOptions { allow_comments: false, allow_trailing_commas: false, ..lenient() };
     let shift = text.len() - body.len();
     let error = parse_to_ast(body, &CollectOptions::default(), &options).err()?;
-    Some(Problem::at(error.range().start + shift, error.kind().to_string()))
+    Some(Problem::at(error.range().start + shift, lower(&error.kind().to_string())))
 }
 
 /// What the ids of our inputs begin with.
@@ -242,7 +242,7 @@ impl File {
             self.text.push_str(&Style::of(&self.text).whole(&self.text, key, value));
             return Ok(());
         }
-        self.add(path, |form| [&form.string(key), form.colon(), &form.value(value)].concat())
+        self.add(path, |form| form.property(key, value))
     }
 
     fn replace(&mut self, path: &[&str], value: &Value) -> Result<(), Problem> {

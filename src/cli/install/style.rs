@@ -76,9 +76,9 @@ impl Style {
         };
         let form = Form { style: self, indent: Some(indent.clone()), spaced: true };
         let child = [self.end, &indent, &write(&form)].concat();
-        let closing = |from: usize| match text[from..container.close].contains('\n') {
-            true => String::new(),
-            false => [self.end, outer].concat(),
+        let closing = |from: usize| {
+            let closed = text[from..container.close].contains('\n');
+            if closed { String::new() } else { [self.end, outer].concat() }
         };
         let Some(last) = last else {
             let at = container.open + inside.trim_end().len();
@@ -140,13 +140,13 @@ impl Container {
 }
 
 impl Form<'_> {
-    /// A JSON string.
-    pub fn string(&self, text: &str) -> String {
-        Value::from(text).to_string()
+    /// A property.
+    pub fn property(&self, key: &str, value: &Value) -> String {
+        [&Value::from(key).to_string(), self.colon(), &self.value(value)].concat()
     }
 
     /// What stands between key and value.
-    pub fn colon(&self) -> &'static str {
+    const fn colon(&self) -> &'static str {
         if self.spaced { ": " } else { ":" }
     }
 
@@ -160,9 +160,7 @@ impl Form<'_> {
         let (brackets, children): (_, Vec<String>) = match value {
             Value::Array(list) => (["[", "]"], list.iter().map(|one| deeper.value(one)).collect()),
             Value::Object(map) => {
-                let property = |(key, value): (&String, &Value)| {
-                    [&self.string(key), self.colon(), &deeper.value(value)].concat()
-                };
+                let property = |(key, value): (&String, &Value)| deeper.property(key, value);
                 (["{", "}"], map.iter().map(property).collect())
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {

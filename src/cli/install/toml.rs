@@ -158,7 +158,7 @@ fn more(
     match item {
         Item::Value(Value::InlineTable(_)) => {
             let last = last.ok_or_else(|| problem(item, name, "is empty: remove it"))?;
-            let pairs: String = pairs.map(|pair| format!(", {pair}")).collect();
+            let pairs: String = pairs.flat_map(|pair| [", ".to_owned(), pair]).collect();
             Ok((last..last, pairs))
         }
         Item::Table(table) if !table.is_dotted() && !table.is_implicit() => {

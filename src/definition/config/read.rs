@@ -23,8 +23,8 @@ mod model;
 mod part;
 
 use part::{
-    Cost, Header, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema,
-    folders_schema,
+    Cost, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
+    headers_schema,
 };
 
 /// A secret written into the file.
@@ -45,7 +45,7 @@ pub struct RawConfiguration {
     #[schemars(with = "Named<RawModel>")]
     pub models: Vec<RawModel>,
     /// What holds where a workflow says nothing; its own defaults and its steps go before, key by key.
-    #[schemars(with = "ServerDefaults")]
+    #[schemars(rename = "defaults", with = "ServerDefaults")]
     pub settings: RawSettings,
     #[schemars(skip)]
     pub deadline: Option<Spanned<Duration>>,
@@ -62,7 +62,7 @@ pub struct RawConfiguration {
 pub struct RawProvider {
     #[schemars(skip)]
     pub key: Key,
-    /// The vendor, or openai_compatible for any server with /chat/completions. It decides the format, and where not
+    /// The vendor, or `openai_compatible` for any server with /chat/completions. It decides the format, and where not
     /// said otherwise the address and the key's variable.
     #[schemars(rename = "kind", with = "OneOf<KindWord>")]
     pub preset: Option<&'static Preset>,
@@ -78,7 +78,7 @@ pub struct RawProvider {
     #[schemars(with = "Secret")]
     pub api_key: Option<Spanned<SecretRef>>,
     /// Extra request headers: name → text, or {env: NAME} or {file: PATH} where it is a secret.
-    #[schemars(with = "Named<Header>")]
+    #[schemars(schema_with = "headers_schema")]
     pub headers: Vec<(String, Spanned<HeaderValue>)>,
     /// What this provider may be sent; kept here, before anything is sent. Default: no limit.
     #[schemars(with = "ProviderBounds")]
@@ -86,7 +86,7 @@ pub struct RawProvider {
     /// What an attempt costs that is closed before its end. Default: billed, and free on one's own server.
     #[schemars(with = "OneOf<OnCancel>")]
     pub on_cancel: Option<OnCancel>,
-    /// Whose slots its models run in. Default: shared, and own for ollama, llama_cpp and vllm.
+    /// Whose slots its models run in. Default: shared, and own for ollama, `llama_cpp` and vllm.
     #[schemars(with = "OneOf<Capacity>")]
     pub capacity: Option<Capacity>,
     /// Whether its paths are left out, with a warning, where its key is not set. Default: false, which is an error

@@ -20,6 +20,9 @@ pub struct Named<T>(PhantomData<T>);
 /// A list of `T`.
 pub struct ListOf<T>(PhantomData<T>);
 
+/// What is said where a list should stand.
+const NO_LIST: &str = "This must be a list: an item a line, each behind a dash.";
+
 impl Mapping {
     /// No other keys than the struct's.
     #[must_use]
@@ -81,6 +84,6 @@ impl<T: JsonSchema> JsonSchema for ListOf<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let item = generator.subschema_for::<T>();
-        schemars::json_schema!({"type": "array", "items": item})
+        schemars::json_schema!({"type": "array", "items": item, "errorMessage": NO_LIST})
     }
 }

@@ -6,7 +6,7 @@ use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::definition::editor::leaf::{File, Identifier, Template};
+use crate::definition::editor::leaf::{Anything, Expression, File, Identifier, Template};
 use crate::definition::editor::mapping::{Mapping, Named};
 use crate::definition::editor::shape::Shape;
 use crate::definition::raw::RawStep;
@@ -60,6 +60,12 @@ fn schema_or_file(_: &mut SchemaGenerator) -> Schema {
 /// `steps`.
 pub struct Steps;
 
+/// `vars`.
+pub struct Constants;
+
+/// `value`.
+pub struct Values;
+
 /// What of a step excludes what.
 const STEP_RULES: [(&str, &[&str], &str); 4] = [
     ("prompt", &["prompt_file"], "A step has prompt or prompt_file, not both."),
@@ -68,7 +74,7 @@ const STEP_RULES: [(&str, &[&str], &str); 4] = [
     ("value", &MODEL_KEYS, "A step with value has no model, and so none of its keys."),
 ];
 /// What only a step with a model has.
-const MODEL_KEYS: [&str; 12] = [
+const MODEL_KEYS: [&str; 14] = [
     "prompt",
     "prompt_file",
     "system",
@@ -79,6 +85,8 @@ const MODEL_KEYS: [&str; 12] = [
     "max_tokens",
     "temperature",
     "effort",
+    "policy",
+    "max_parallel",
     "history",
     "shrink",
 ];
@@ -105,6 +113,38 @@ impl JsonSchema for Steps {
         let mut schema = Named::<RawStep>::json_schema(generator);
         schema.insert("minProperties".to_owned(), 1.into());
         schema.insert("propertyNames".to_owned(), Identifier::json_schema(generator).into());
+        schema
+    }
+}
+
+impl JsonSchema for Constants {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Constants".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Named::<Anything>::json_schema(generator);
+        schema.insert("propertyNames".to_owned(), Identifier::json_schema(generator).into());
+        schema
+    }
+}
+
+impl JsonSchema for Values {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Values".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Named::<Expression>::json_schema(generator);
+        schema.insert("minProperties".to_owned(), 1.into());
         schema
     }
 }

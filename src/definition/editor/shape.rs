@@ -69,6 +69,7 @@ pub struct Cutoff;
 /// `policy.hedge`.
 pub struct Hedge;
 
+const NO_SHAPE: &str = "A shape says what is allowed: string, integer, number, boolean, any, [T], T | null, low | high, or a mapping of fields.";
 const SHAPE_WORDS: [&str; 7] =
     ["string", "integer", "number", "boolean", "any", "string | null", "low | high"];
 
@@ -85,18 +86,28 @@ impl JsonSchema for Shape {
         schema.remove("description");
         schema.insert("type".to_owned(), json!(["string", "array", "object"]));
         schema.insert("pattern".to_owned(), json!(r"\S"));
-        schema.insert(
-            "patternErrorMessage".to_owned(),
-            json!("A shape says what is allowed: string, integer, number, boolean, any, [T], T | null, low | high."),
-        );
+        schema.insert("errorMessage".to_owned(), json!(NO_SHAPE));
         schema.insert("examples".to_owned(), json!(SHAPE_WORDS));
         schema.insert("items".to_owned(), shape.clone().into());
         schema.insert("minItems".to_owned(), json!(1));
         schema.insert("maxItems".to_owned(), json!(1));
-        schema.insert("patternProperties".to_owned(), json!({"^[^$]": shape}));
+        // A pattern would be enough for validation, but editors offer words for `additionalProperties` alone.
+        schema.insert("additionalProperties".to_owned(), shape.into());
+        schema.insert("propertyNames".to_owned(), names(&schema));
         schema.insert("dependencies".to_owned(), annotated());
         schema
     }
+}
+
+/// Fields, and the annotations that there are.
+fn names(schema: &Schema) -> Value {
+    let keys = schema.get("properties").and_then(Value::as_object);
+    let keys: Vec<&str> = keys.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    let words: Vec<&str> = keys.iter().map(|key| key.trim_start_matches('$')).collect();
+    json!({
+        "pattern": format!(r"^([^$]|\$({})$)", words.join("|")),
+        "patternErrorMessage": format!("Keys that start with $ annotate: {}.", keys.join(", ")),
+    })
 }
 
 /// An annotation annotates a `$type`, `$ref` or `$schema`, and one of them only.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{PRESETS, Preset, Wire};
+use crate::domain::failure::FailureClass;
 use crate::domain::plan::{OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Role};
 use crate::domain::provider::{Capacity, OnCancel};
 
@@ -28,6 +29,14 @@ pub struct Kind;
 pub struct Regime;
 /// What a model at a provider can.
 pub struct Can;
+/// How a run of a case ends.
+pub struct Ending;
+/// How a step of a case ends.
+pub struct Status;
+/// How a recorded attempt fares.
+pub struct Fate;
+/// Why a run fails.
+pub struct Class;
 
 impl<T: Worded> JsonSchema for OneOf<T> {
     fn inline_schema() -> bool {
@@ -40,7 +49,11 @@ impl<T: Worded> JsonSchema for OneOf<T> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let (words, about): (Vec<&str>, Vec<String>) = T::words().into_iter().unzip();
-        json_schema!({"enum": words, "enumDescriptions": about})
+        let mut schema = json_schema!({"enum": words});
+        if about.iter().any(|about| !about.is_empty()) {
+            schema.insert("enumDescriptions".to_owned(), json!(about));
+        }
+        schema
     }
 }
 
@@ -110,6 +123,33 @@ worded!(Can:
     "json" => "Answers in JSON of any form.",
     "tools" => "Calls tools: the answer is asked for as a tool's arguments.",
 );
+
+worded!(Ending:
+    "delivered" => "With everything.",
+    "degraded" => "Without some optional or unverified part.",
+    "failed" => "Without a result.",
+);
+worded!(Status:
+    "ok" => "With an accepted answer.",
+    "skipped" => "Not started: its when was false.",
+    "failed" => "Without an accepted answer.",
+    "timed_out" => "Not done when the run ended.",
+    "cut" => "Closed at its cutoff_at.",
+);
+worded!(Fate:
+    "ok" => "Well, in the usual time.",
+    "slow" => "Well, eight times slower than drawn.",
+    "garbage" => "With an answer that is visibly invalid.",
+    "error" => "With a server's error.",
+    "rate_limited" => "With a limit (429).",
+    "hang" => "Never: not even a first token.",
+);
+
+impl Worded for Class {
+    fn words() -> Vec<(&'static str, String)> {
+        FailureClass::ALL.map(|class| (class.as_str(), String::new())).into()
+    }
+}
 
 impl Worded for Regime {
     fn words() -> Vec<(&'static str, String)> {

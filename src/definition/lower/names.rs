@@ -39,6 +39,9 @@ pub fn suggestion(name: &str) -> String {
         .skip_while(|c| !c.is_ascii_lowercase())
         .take(48)
         .collect();
+    if out.is_empty() && name.starts_with(|c: char| c.is_ascii_digit()) {
+        out = suggestion(&format!("s{name}"));
+    }
     if out.is_empty() {
         "step".clone_into(&mut out);
     }
@@ -77,9 +80,14 @@ impl Lowering<'_> {
                         suggestion(name)
                     ));
             } else if RESERVED.contains(&name) || KEYWORDS.contains(&name) {
+                let taken = if RESERVED.contains(&name) {
+                    RESERVED.as_slice()
+                } else {
+                    KEYWORDS.as_slice()
+                };
                 self.reader
                     .error(RESERVED_NAME, &step.key.span, format!("'{name}' is reserved"))
-                    .help(format!("reserved: {}", RESERVED.join(", ")));
+                    .help(format!("choose another name; reserved: {}", taken.join(", ")));
             }
             let Some(item) = &step.item else { continue };
             let taken = raw.steps.iter().any(|other| other.key.name == item.value);

@@ -40,8 +40,11 @@ impl Lowering<'_> {
     ) -> (Output, Typed) {
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
         {
+            let root = &self.reader.page.root;
+            let written = root.at_pointer("/output").map(|node| node.span.clone());
+            let span = written.unwrap_or_else(|| raw.steps_span.clone());
             self.reader
-                .error(MISSING_KEY, &raw.steps_span, "`output` names no field")
+                .error(MISSING_KEY, &span, "`output` names no field")
                 .help("output: {summary: draft.summary}, one field a line");
         }
         let fields = self.named_expressions(fields, "output");

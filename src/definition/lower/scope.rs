@@ -133,6 +133,9 @@ impl Lowering<'_> {
                 world.steps[at].item = item.clone();
                 inner.bind(draft.item(), item, Presence::Always);
                 inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
+            } else if self.says_each(draft) {
+                inner.bind(draft.item(), Shape::Any, Presence::Always);
+                inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
             }
             if let Some(when) = draft.when.as_ref().filter(|_| per_item) {
                 self.check_when(when, &inner, &owner);
@@ -194,7 +197,10 @@ impl Lowering<'_> {
         source: &str,
     ) -> Shape {
         match self.check_expression(each, scope, owner) {
-            (Shape::List(item, _), _) => *item,
+            (Shape::List(item, length), _) => {
+                self.check_fan_out(&length, each, owner);
+                *item
+            }
             (Shape::Any, _) | (_, false) => Shape::Any,
             (shape, true) => {
                 let message =

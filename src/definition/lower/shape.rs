@@ -8,7 +8,7 @@ use crate::definition::keys;
 use crate::definition::lower::Lowering;
 use crate::definition::page::{NOT_YET, Spanned, WRONG_VALUE, is_null, to_json};
 use crate::definition::raw::RawWorkflow;
-use crate::definition::yaml::{Key, Kind, Node, TOO_LARGE};
+use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::shape::{Field, Object, Range, Shape, TextRange};
 use crate::schema::{Schema, SchemaError, inline};
@@ -17,7 +17,7 @@ mod bound;
 mod part;
 
 use bound::bound;
-use part::{has_reference, list, put_field, split_top};
+use part::{foreign, has_reference, list, put_field, split_top};
 
 /// A shape name that is not known.
 pub const UNKNOWN_SHAPE: Code = Code("P0305");
@@ -31,6 +31,9 @@ pub const BAD_DEFAULT: Code = Code("P0308");
 pub const UNION: Code = Code("P0309");
 /// A key or name that shapes cannot hold.
 pub const BAD_KEY: Code = Code("P0310");
+
+/// A shape of more than [`PART_LIMIT`] parts.
+pub const TOO_MANY_PARTS: Code = Code("P0612");
 
 /// Most parts of one shape, names resolved: a few names can double one another to any size.
 pub const PART_LIMIT: usize = 5000;
@@ -203,7 +206,9 @@ impl Lowering<'_> {
             parts += typed.parts;
             if parts > PART_LIMIT {
                 let message = format!("{owner}: the shape has more than {PART_LIMIT} parts");
-                self.reader.error(TOO_LARGE, &key.span, message).help("use fewer fields");
+                self.reader
+                    .error(TOO_MANY_PARTS, &key.span, message)
+                    .help("a named shape counts wherever it is used: use fewer fields");
                 return Typed::unknown();
             }
             if let Some(default) = &typed.default {
@@ -238,7 +243,12 @@ impl Lowering<'_> {
         if let (Some(violation), false) = (schema.violations(default).first(), typed.unknown) {
             let span = node.at_pointer("/$default").map_or(&node.span, |n| &n.span).clone();
             let message = format!("{owner}: the default does not fit: {violation}");
-            self.reader.error(BAD_DEFAULT, &span, message);
+            let quoted =
+                typed.shape == Shape::text() && !default.is_object() && !default.is_array();
+            let found = self.reader.error(BAD_DEFAULT, &span, message);
+            if quoted {
+                found.help("nothing is coerced: quote it");
+            }
         }
     }
 
@@ -363,9 +373,9 @@ impl Lowering<'_> {
                     .unwrap_or_default();
                 let known: Vec<&str> = known.collect();
                 let message = format!("{owner}: no shape '{name}'");
-                self.reader
-                    .error(UNKNOWN_SHAPE, span, message)
-                    .help(format!("{near}shapes: {}", known.join(", ")));
+                let help =
+                    foreign(name).unwrap_or_else(|| format!("{near}shapes: {}", known.join(", ")));
+                self.reader.error(UNKNOWN_SHAPE, span, message).help(help);
                 Typed::unknown()
             }),
         }

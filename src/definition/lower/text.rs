@@ -6,7 +6,7 @@ use crate::definition::page::Spanned;
 use crate::definition::raw::{RawPrompt, RawText};
 use crate::definition::shelf::FileProblem;
 use crate::definition::source::Source;
-use crate::definition::yaml::{ContentMap, Kind, Node, Style};
+use crate::definition::yaml::{ContentMap, Node, advice};
 use crate::domain::finding::Finding;
 use crate::expression::{Expression, code};
 use crate::template::{Located, Template};
@@ -128,12 +128,10 @@ impl Lowering<'_> {
             Origin::Here(node) => {
                 let source = &self.reader.page.source;
                 let range = ContentMap::of(source, node).locate(&finding.range);
-                let comment = cut_by_comment(source, node);
+                let cut = advice::on_cut(source, node);
                 let found = self.reader.error(finding.code, &range, message);
-                if comment {
-                    found.help(
-                        "YAML takes ' #' as the start of a comment: write the value as a block (`|`)",
-                    );
+                if let Some(help) = cut {
+                    found.help(help);
                     return;
                 }
                 found
@@ -178,15 +176,4 @@ fn of_expressions(finding: Finding, text: &str) -> Finding {
         message: "`??` belongs to expressions, and this is a prompt".to_owned(),
         help: Some(format!("in a prompt write `{instead}`")),
     }
-}
-
-/// Whether a comment follows a plain value with an open quote or bracket: the comment is part of what was
-/// meant.
-fn cut_by_comment(source: &Source, node: &Node) -> bool {
-    let Kind::Scalar(scalar) = &node.kind else { return false };
-    let open = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
-    let unclosed = scalar.text.matches('"').count() % 2 == 1 || open('(', ')') || open('[', ']');
-    let rest = source.text.get(node.span.end..).unwrap_or_default();
-    let comment = rest.lines().next().is_some_and(|line| line.trim_start().starts_with('#'));
-    scalar.style == Style::Plain && unclosed && comment
 }

@@ -50,6 +50,37 @@ pub fn to_json(node: &Node) -> Value {
     }
 }
 
+/// How a duration is written that was meant by `text`.
+pub(super) fn duration_help(text: &str) -> String {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim().to_ascii_lowercase());
+    let unit = match unit.as_str() {
+        "" => "",
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        "ms" | "msec" | "millis" | "millisecond" | "milliseconds" => "ms",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "h" | "hour" | "hours" => "h",
+        _ => return "as 250ms, 20s, 1.5s or 2m".to_owned(),
+    };
+    match (number.parse::<f64>(), unit) {
+        (Err(_), _) => "as 250ms, 20s, 1.5s or 2m".to_owned(),
+        (Ok(_), "") => format!("write {number}s for seconds, {number}ms for milliseconds"),
+        (Ok(_), unit) => format!("write {number}{unit}"),
+    }
+}
+
+/// How a share is written that was meant by `text`.
+pub(super) fn share_help(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => {
+            format!("write {}%", (share * 1000.0).round() / 10.0)
+        }
+        Ok(share) if (1.0..=100.0).contains(&share) => format!("write {share}%"),
+        _ => "with its sign, as 80%".to_owned(),
+    }
+}
+
 impl Scalar {
     /// What it means.
     pub(super) fn meaning(&self) -> Meaning {

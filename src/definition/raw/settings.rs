@@ -56,7 +56,7 @@ pub struct RawSettings {
 #[schemars(inline, transform = Mapping::closed())]
 pub struct RawPolicy {
     /// When a step stops relying on an attempt and starts another: auto (as measured), a duration as 20s, or
-    /// {first_token: 4s, idle: 5s, total: 20s}. The old attempt is not killed. Default: auto.
+    /// `{first_token: 4s, idle: 5s, total: 20s}`. The old attempt is not killed. Default: auto.
     #[schemars(with = "CutoffSchema")]
     pub cutoff: Option<Setting<Cutoff>>,
     /// What becomes of an attempt that was cut: auto keeps it in the race while it can still win, off closes it

@@ -9,9 +9,13 @@ use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::source::Source;
 use crate::definition::yaml::{
     DUPLICATE_KEY, Key, Kind, NESTING_LIMIT, NODE_LIMIT, Node, PROBLEM_LIMIT, REFUSED_YAML, Scalar,
-    Style, TOO_LARGE,
+    Style, TOO_DEEP, TOO_MANY_VALUES, too_many_problems,
 };
 use crate::domain::finding::Code;
+
+/// What to do about too many values.
+const ALIASES: &str =
+    "an alias counts as all that it stands for: write shared settings once, under `defaults`";
 
 /// Whether a mapping's next value is a key.
 enum Pending {
@@ -69,15 +73,25 @@ impl<'a> Builder<'a> {
     /// Takes one event in. `false` ends the reading.
     pub fn take(&mut self, event: Event<'_>, span: Span) -> bool {
         if self.diagnostics.len() >= PROBLEM_LIMIT {
+            self.diagnostics.push(too_many_problems(self.source));
             self.failed = true;
             return false;
         }
         let range = span.byte_range().unwrap_or(0..0);
         if let Some(tag) = event.tag() {
             let start = span.tag_start().and_then(|m| m.byte_offset()).unwrap_or(range.start);
+            let tag = tag.to_string();
+            let tag = match tag.strip_prefix("tag:yaml.org,2002:") {
+                Some(name) => format!("!!{name}"),
+                None => tag,
+            };
+            let help = if tag.starts_with("!!") {
+                "remove it; the value's own form decides its type"
+            } else {
+                "YAML takes a leading `!` as a tag: write `not` in an expression, and put a text in quotes"
+            };
             let message = format!("the tag '{tag}' is not part of the format");
-            self.report(REFUSED_YAML, start..range.start.max(start + 1), message)
-                .help("remove it; the value's own form decides its type");
+            self.report(REFUSED_YAML, start..range.start.max(start + 1), message).help(help);
         }
         match event {
             Event::DocumentStart(..) => {
@@ -118,7 +132,7 @@ impl<'a> Builder<'a> {
                 Frame::List { node, .. } | Frame::Map { node, .. } => node.span.clone(),
             };
             let message = format!("nested deeper than {NESTING_LIMIT} levels");
-            self.report(TOO_LARGE, span, message).help("name inner shapes under `shapes`");
+            self.report(TOO_DEEP, span, message).help("name inner shapes under `shapes`");
             self.failed = true;
             return false;
         }
@@ -148,13 +162,14 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, range: Range<usize>) -> bool {
         let Some((node, size)) = self.anchors.get(&anchor).cloned() else {
-            self.report(REFUSED_YAML, range, "an anchor may not stand inside itself");
+            self.report(REFUSED_YAML, range, "an anchor may not stand inside itself")
+                .help("write the inner value out");
             self.failed = true;
             return false;
         };
         if self.frames.len() + depth(&node) > NESTING_LIMIT {
             let message = format!("nested deeper than {NESTING_LIMIT} levels, aliases included");
-            self.report(TOO_LARGE, range, message);
+            self.report(TOO_DEEP, range, message).help("write the value out where it is needed");
             self.failed = true;
             return false;
         }
@@ -166,7 +181,7 @@ impl<'a> Builder<'a> {
         self.nodes += size;
         if self.nodes > NODE_LIMIT {
             let message = format!("more than {NODE_LIMIT} values, aliases included");
-            self.report(TOO_LARGE, node.span.clone(), message);
+            self.report(TOO_MANY_VALUES, node.span.clone(), message).help(ALIASES);
             self.failed = true;
             return false;
         }
@@ -176,7 +191,7 @@ impl<'a> Builder<'a> {
             self.anchored += size;
             if self.anchored > NODE_LIMIT {
                 let message = format!("more than {NODE_LIMIT} values under anchors");
-                self.report(TOO_LARGE, node.span.clone(), message);
+                self.report(TOO_MANY_VALUES, node.span.clone(), message).help(ALIASES);
                 self.failed = true;
                 return false;
             }
@@ -207,7 +222,7 @@ impl<'a> Builder<'a> {
     fn key(&mut self, node: &Node) -> Option<Key> {
         let Kind::Scalar(scalar) = &node.kind else {
             self.report(REFUSED_YAML, node.span.clone(), "a key must be text")
-                .help("a template in a value must be quoted or written as a block (`|`)");
+                .help("a prompt that starts with {{ is quoted or written as a block (`|`); an expression stands bare");
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::cli::install::edit::keeps_all;
 
 fn wanted() -> Wanted {
     let entry = json!({"command": "/bin/punctual", "args": ["serve", "--dir", "/flows"]});
@@ -30,11 +31,6 @@ fn put_twice(text: &str, wanted: &Wanted) -> String {
     let again = put(&once.text, wanted).unwrap();
     assert_eq!((again.change, &again.text), (Change::Nothing, &once.text), "{text}");
     once.text
-}
-
-fn in_order(former: &str, new: &str) -> bool {
-    let mut bytes = new.bytes();
-    former.bytes().all(|byte| bytes.any(|other| other == byte))
 }
 
 #[test]
@@ -94,7 +90,7 @@ fn comments_and_trailing_commas_stay_where_they_are() {
         ),
     ] {
         assert_eq!(put_twice(before, &short()), after);
-        assert!(in_order(before, after));
+        assert!(keeps_all(before, after));
     }
 }
 
@@ -239,7 +235,8 @@ fn value() -> impl Strategy<Value = String> {
     leaf.prop_recursive(3, 20, 4, |inner| {
         let list = proptest::collection::vec((gap(), inner.clone(), gap()), 0..4);
         let list = (list, any::<bool>(), gap()).prop_map(|(list, trailing, end)| {
-            bracketed("[]", list.into_iter().map(|(a, v, b)| a + &v + &b).collect(), trailing, &end)
+            let list: Vec<String> = list.into_iter().map(|(a, v, b)| a + &v + &b).collect();
+            bracketed("[]", &list, trailing, &end)
         });
         prop_oneof![list, object(inner)]
     })
@@ -252,11 +249,11 @@ fn object(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String>
         let properties = properties.into_iter().enumerate();
         let written = properties
             .map(|(n, (a, key, b, c, value, d))| format!("{a}\"{key}{n}\"{b}:{c}{value}{d}"));
-        bracketed("{}", written.collect(), trailing, &end)
+        bracketed("{}", &written.collect::<Vec<_>>(), trailing, &end)
     })
 }
 
-fn bracketed(brackets: &str, children: Vec<String>, trailing: bool, end: &str) -> String {
+fn bracketed(brackets: &str, children: &[String], trailing: bool, end: &str) -> String {
     let (open, close) = brackets.split_at(1);
     let comma = if trailing && !children.is_empty() { "," } else { "" };
     [open, &children.join(","), comma, end, close].concat()
@@ -282,7 +279,7 @@ fn file() -> impl Strategy<Value = String> {
                 children.insert(at, format!("\"inputs\": [{}]", inputs.join(", ")));
             }
             let bom = if bom { "\u{feff}" } else { "" };
-            [bom, &start, &bracketed("{}", children, trailing, &end), &after].concat()
+            [bom, &start, &bracketed("{}", &children, trailing, &end), &after].concat()
         },
     )
 }
@@ -295,7 +292,7 @@ proptest! {
         let wanted = with_keys();
         let merged = put(&text, &wanted).unwrap();
         prop_assert_eq!(merged.change, Change::Added);
-        prop_assert!(in_order(&text, &merged.text), "{}", merged.text);
+        prop_assert!(keeps_all(&text, &merged.text), "{}", merged.text);
         prop_assert_eq!(others(&merged.text, &wanted), others(&text, &wanted));
         let all: Value = parse_to_serde_value(merged.text.trim_start_matches('\u{feff}'), &lenient()).unwrap();
         prop_assert_eq!(&all["servers"]["punctual"], &Value::Object(wanted.entry.clone()));

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
 use super::*;
+use crate::cli::install::edit::keeps_all;
 
 fn entry() -> Map<String, Json> {
     let entry = json!({
@@ -107,11 +108,6 @@ fn what_is_broken_or_of_another_form_is_refused_with_its_place() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
-fn in_order(former: &str, new: &str) -> bool {
-    let mut bytes = new.bytes();
-    former.bytes().all(|byte| bytes.any(|other| other == byte))
-}
-
 /// A file of tables and keys, each name once.
 fn file() -> impl Strategy<Value = String> {
     let value = prop_oneof![
@@ -129,21 +125,16 @@ fn file() -> impl Strategy<Value = String> {
         prop_oneof![Just("a."), Just("mcp_servers."), Just("mcp_servers.x."), Just("\"q.\".")];
     let tables = proptest::collection::vec((header, pairs.clone(), any::<bool>()), 0..5);
     (pairs, tables, any::<bool>()).prop_map(|(root, tables, ends)| {
-        let mut text = String::new();
-        let mut write = |pairs: Vec<(&str, &str)>, text: &mut String| {
-            for (n, (value, end)) in pairs.into_iter().enumerate() {
-                text.push_str(&format!("k{n} = {value}{end}"));
-            }
+        let pairs = |pairs: Vec<(&str, &str)>| -> String {
+            let numbered = pairs.into_iter().enumerate();
+            let lines = numbered.map(|(n, (value, end))| format!("k{n} = {value}{end}"));
+            lines.collect::<Vec<_>>().concat()
         };
-        write(root, &mut text);
-        for (n, (header, pairs, many)) in tables.into_iter().enumerate() {
+        let mut text = pairs(root);
+        for (n, (header, own, many)) in tables.into_iter().enumerate() {
             let many = many && !header.starts_with("mcp");
-            text.push_str(&if many {
-                format!("[[{header}t{n}]]\n")
-            } else {
-                format!("[{header}t{n}]\n")
-            });
-            write(pairs, &mut text);
+            let (open, close) = if many { ("[[", "]]\n") } else { ("[", "]\n") };
+            text += &[open, header, "t", &n.to_string(), close, &pairs(own)].concat();
         }
         if ends { text } else { text.trim_end().to_owned() }
     })
@@ -156,7 +147,7 @@ proptest! {
     fn nothing_of_any_file_is_lost_and_a_second_time_changes_nothing(text in file()) {
         let merged = put(&text, "punctual", &entry()).unwrap();
         prop_assert_eq!(merged.change, Change::Added);
-        prop_assert!(in_order(&text, &merged.text));
+        prop_assert!(keeps_all(&text, &merged.text));
         prop_assert_eq!(others(&merged.text, "punctual"), others(&text, "punctual"));
         let file = parsed(&merged.text).unwrap();
         let ours = server(&file, "punctual").unwrap().map(json);

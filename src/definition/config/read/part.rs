@@ -1,11 +1,13 @@
 //! The smaller mappings of `punctual.yaml`, as editors check them: they are read into types of the domain, which
 //! know nothing of files.
 
+use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use crate::definition::editor::leaf::{Dollars, Duration, File, Text};
-use crate::definition::editor::mapping::Mapping;
+use crate::definition::editor::mapping::{Mapping, Named};
+use crate::definition::editor::pair::Exclusive;
 use crate::definition::raw::{RawBudget, RawSettings};
 
 /// `defaults`.
@@ -44,7 +46,7 @@ pub struct ProviderBounds {
     /// Requests a minute, from 1. Default: no limit.
     #[schemars(with = "u32", range(min = 1, max = 4_294_967_295_u32))]
     rpm: u32,
-    /// Tokens a minute, from 1: prompts as estimated and max_tokens together. Default: no limit.
+    /// Tokens a minute, from 1: prompts as estimated and `max_tokens` together. Default: no limit.
     #[schemars(with = "u64", range(min = 1))]
     tpm: u64,
     /// Requests at once, from 1 to 100,000. Default: no limit.
@@ -73,7 +75,7 @@ pub struct Cost {
 #[schemars(inline, transform = Mapping::closed())]
 #[expect(dead_code, reason = "only its schema is used")]
 struct SecretKeys {
-    /// The name of the environment variable that holds it, as OPENAI_API_KEY.
+    /// The name of the environment variable that holds it, as `OPENAI_API_KEY`.
     #[schemars(schema_with = "variable")]
     env: Text,
     /// A file that holds it and nothing else, relative to this file.
@@ -85,7 +87,12 @@ struct SecretKeys {
 pub struct Secret;
 
 /// A header's value.
-pub struct Header;
+struct Header;
+
+const ONE_PLACE: [(&str, &[&str], &str); 1] =
+    [("env", &["file"], "A secret is in one place: env or file.")];
+const NO_SECRET: &str =
+    "Say where the secret is, never the secret itself: {env: NAME} or {file: PATH}.";
 
 fn variable(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -99,7 +106,8 @@ fn secret(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = SecretKeys::json_schema(generator);
     schema.remove("description");
     schema.insert("minProperties".to_owned(), json!(1));
-    schema.insert("maxProperties".to_owned(), json!(1));
+    Exclusive(&ONE_PLACE).transform(&mut schema);
+    schema.insert("errorMessage".to_owned(), json!(NO_SECRET));
     schema
 }
 
@@ -131,6 +139,19 @@ impl JsonSchema for Header {
         schema.insert("type".to_owned(), json!(["string", "object"]));
         schema
     }
+}
+
+/// `headers`.
+pub fn headers_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Named::<Header>::json_schema(generator);
+    schema.insert(
+        "propertyNames".to_owned(),
+        json!({
+            "pattern": r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+            "patternErrorMessage": "This is no header's name.",
+        }),
+    );
+    schema
 }
 
 /// `workflows`: a folder, or several.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::definition::lower::answer::BAD_SCHEMA;
 use crate::definition::lower::shape::ANNOTATION;
-use crate::definition::page::{Reader, WRONG_TYPE, WRONG_VALUE, shown, to_json};
+use crate::definition::page::{Reader, WRONG_VALUE, shown, to_json};
 use crate::definition::yaml::{Key, Node};
 use crate::domain::shape::{ListRange, Shape, TextRange};
 use crate::schema::Schema;
@@ -18,7 +18,7 @@ pub fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node
         (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
         (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
             let Value::Number(number) = to_json(value) else {
-                reader.error(WRONG_TYPE, &value.span, format!("{what} must be a number"));
+                reader.number(value, &what, f64::MIN..=f64::MAX);
                 return;
             };
             *(if least { &mut range.min } else { &mut range.max }) = Some(number);
@@ -56,10 +56,15 @@ fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &
     match Schema::compile(schema) {
         Ok(_) => range.pattern = Some(text.value),
         Err(error) => {
-            let message = format!("{what}: '{}' cannot be used: {}", shown(value), error.message);
+            let reason = if error.message.contains("is not a \"regex\"") {
+                "it is no regular expression".to_owned()
+            } else {
+                error.message
+            };
+            let message = format!("{what}: '{}' cannot be used: {reason}", shown(value));
             reader
                 .error(BAD_SCHEMA, &value.span, message)
-                .help("patterns run in linear time: no look-around, no back-references");
+                .help("patterns run in linear time: no look-around, no back-references; `\\(` is a plain bracket");
         }
     }
 }

@@ -59,3 +59,46 @@ pub fn has_reference(schema: &Value) -> bool {
         _ => false,
     }
 }
+
+/// What to write for a type of another language.
+pub fn foreign(word: &str) -> Option<String> {
+    let one = |is: &str| Some(format!("write {is}"));
+    if word.contains(' ') {
+        return Some(
+            "a shape is a type, as string; what it is for goes into {$type: string, $about: \"…\"}"
+                .to_owned(),
+        );
+    }
+    if let Some(inner) = word.strip_suffix("[]") {
+        return one(&format!("[{}]", type_of(inner).unwrap_or(inner)));
+    }
+    if let Some(inner) = word.strip_suffix('?') {
+        let inner = type_of(inner).unwrap_or(inner);
+        return Some(format!(
+            "write `key?: {inner}` for one that may be left out, `{inner} | null` for null"
+        ));
+    }
+    match word.to_ascii_lowercase().as_str() {
+        "array" | "list" | "tuple" | "set" => {
+            one("[string], with the shape of an item between the brackets")
+        }
+        "object" | "dict" | "map" | "record" | "struct" => one("{field: string}, with its fields"),
+        "date" | "datetime" | "time" | "timestamp" => {
+            one("string; `$pattern` or `$about` says in which form")
+        }
+        "optional" => one("`key?: string` for one that may be left out"),
+        "enum" => one("the words: low | high"),
+        _ => type_of(word).and_then(one),
+    }
+}
+
+fn type_of(word: &str) -> Option<&'static str> {
+    match word.to_ascii_lowercase().as_str() {
+        "str" | "text" | "string" | "varchar" | "char" => Some("string"),
+        "int" | "integer" | "long" | "int32" | "int64" => Some("integer"),
+        "float" | "double" | "decimal" | "number" => Some("number"),
+        "bool" | "boolean" => Some("boolean"),
+        "json" | "unknown" | "mixed" => Some("any"),
+        _ => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! What to write where YAML reads something else than was meant.
+
+use crate::definition::source::Source;
+use crate::definition::yaml::{Kind, Node, Style};
+
+const INDENTATION: &str = "check the indentation: keys of one mapping start in the same column, \
+                           and a block's text is indented deeper than its key";
+
+/// What to do about a text that is not YAML: `info` are the parser's words, `at` its place.
+pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
+    let line = source.line_at(at);
+    if line.trim_start_matches(' ').starts_with('\t') {
+        return Some("indent with spaces; YAML allows no tabs there".to_owned());
+    }
+    let column = source.position(at).column.saturating_sub(1);
+    let before: String = line.chars().take(column).collect();
+    let here = line.chars().nth(column).unwrap_or(' ');
+    let says = |words: &str| info.contains(words);
+    let lost = says("expected key") || says("expected '-'");
+    let advice = if says("unknown anchor") || says("scanning an anchor or alias") {
+        format!("YAML keeps a leading `{here}` for aliases and anchors: put the text in quotes")
+    } else if says("unexpected character") {
+        format!(
+            "a bare text cannot start with '{here}': put it in quotes, or write it as a block (`|`)"
+        )
+    } else if says("invalid trailing content") {
+        "YAML ends the value at its second quote: write it as a block, `|` and the text on the next line".into()
+    } else if says("unclosed quote") {
+        "end the text with its quote, or write it as a block (`|`), which needs none".into()
+    } else if says("unknown escape") {
+        "in double quotes a backslash starts an escape: write `\\\\`, or use single quotes".into()
+    } else if lost && before.trim_end().ends_with([']', '}']) {
+        "YAML ends the value at the bracket: what starts with [ or { and goes on is written as a block (`|`)".into()
+    } else if says("mapping values are not allowed") {
+        return colon(source, at, line);
+    } else if says("unclosed bracket") {
+        "close it, or put the text in quotes: YAML takes a leading [ or { as a list or mapping"
+            .into()
+    } else if says("parsing a flow") {
+        "inside { } and [ ] a bare text may hold no `,`, bracket, brace or `: `: put it in quotes"
+            .into()
+    } else if says("simple key") {
+        "a line `key: value` belongs here; a block's text is indented deeper than its key".into()
+    } else if says("scanning a block scalar") {
+        "a block's text starts on the line below its `|`".into()
+    } else if says("tab") {
+        "use spaces; YAML allows no tabs there".into()
+    } else if lost || says("indentation") || says("not allowed in this context") {
+        INDENTATION.into()
+    } else {
+        return None;
+    };
+    Some(advice)
+}
+
+/// A colon too many in this line, or one without its space in the line above.
+fn colon(source: &Source, at: usize, line: &str) -> Option<String> {
+    let value = line.split_once(": ").map_or("", |(_, value)| value);
+    if value.contains(": ") || value.ends_with(':') {
+        return Some("quote the value, or write it as a block (`|`): it contains ': '".to_owned());
+    }
+    let above = source.line_at(source.lines_before(at, 1)).trim();
+    let (key, value) = above.split_once(':')?;
+    let glued = !value.is_empty() && !value.starts_with(' ') && !key.contains(' ');
+    Some(if glued {
+        format!("a colon needs a space behind it: `{key}: {}` in the line above", value.trim())
+    } else {
+        INDENTATION.to_owned()
+    })
+}
+
+/// What to do about a key without a value.
+pub fn on_empty(source: &Source, node: &Node) -> &'static str {
+    let line = source.line_at(node.span.start);
+    let column = source.position(node.span.start).column.saturating_sub(1);
+    let before: String = line.chars().take(column).collect();
+    let rest: String = line.chars().skip(column).collect();
+    let word = before.split_whitespace().last().unwrap_or_default();
+    if rest.trim_start_matches([':', ' ']).starts_with('#') {
+        "YAML takes ' #' as the start of a comment: put the text in quotes"
+    } else if word.starts_with('&') {
+        "YAML takes a leading `&` as the name of an anchor: put the text in quotes"
+    } else {
+        "write a value, or remove the key"
+    }
+}
+
+/// What to do where YAML ended a plain value that has an open quote or bracket: a comment or a comma cut it.
+pub fn on_cut(source: &Source, node: &Node) -> Option<&'static str> {
+    let Kind::Scalar(scalar) = &node.kind else { return None };
+    let more = |a: char, b: char| scalar.text.matches(a).count() > scalar.text.matches(b).count();
+    let odd = |quote: char| scalar.text.matches(quote).count() % 2 == 1;
+    let unclosed = odd('"') || odd('\'') || more('(', ')') || more('[', ']');
+    let unopened = odd('"') || odd('\'') || more(')', '(') || more(']', '[');
+    if scalar.style != Style::Plain || !(unclosed || unopened) {
+        return None;
+    }
+    let rest = source.text.get(node.span.end..).unwrap_or_default();
+    let rest = rest.lines().next().unwrap_or_default().trim_start();
+    let before = source.text.get(..node.span.start).unwrap_or_default().trim_end();
+    if unclosed && rest.starts_with('#') {
+        Some("YAML takes ' #' as the start of a comment: write the value as a block (`|`)")
+    } else if unclosed && rest.starts_with(',') || unopened && before.ends_with(',') {
+        Some(
+            "inside { } and [ ] YAML ends a value at its comma: write it on a line of its own, or in quotes",
+        )
+    } else {
+        None
+    }
+}
+
+/// What to do where YAML reads a list or mapping in the place of an expression.
+pub fn on_expression(source: &Source, node: &Node) -> String {
+    let written = source.text.get(node.span.clone()).unwrap_or_default();
+    let inner = written.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}"));
+    if let Some(inner) = inner.map(str::trim).filter(|i| !i.is_empty() && i.len() <= 80) {
+        return format!("braces belong to prompts; an expression stands bare: {inner}");
+    }
+    if let Kind::List(items) = &node.kind
+        && let [Node { kind: Kind::Scalar(item), .. }] = items.as_slice()
+        && item.style == Style::Plain
+    {
+        return format!("write it without the brackets: {}", item.text);
+    }
+    "an expression is one bare value, as plan.questions; where it starts with [ or {, write it as a block (`|`)"
+        .to_owned()
+}
