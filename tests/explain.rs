@@ -233,7 +233,7 @@ fn a_new_workflow_checks_at_once_and_nothing_is_ever_overwritten() {
     assert_eq!((left.code, left.err.as_str()), (0, ""));
     insta::assert_snapshot!(left.out);
     let left = bench.run(&["check"]);
-    assert_eq!((left.code, left.out.as_str()), (0, "1 workflow checked: nothing wrong\n"));
+    assert_eq!((left.code, left.out.as_str()), (0, "2 files checked: nothing wrong\n"));
     let left = bench.run(&[
         "run",
         "ask_docs",

@@ -39,7 +39,11 @@ pub fn critical_path(plan: &Plan) -> (Vec<StepIx>, u64) {
     for ix in plan.step_ixs() {
         let step = plan.step(ix);
         let before = waits(plan, ix).map(|step| (best[step.at()].0, Some(step)));
-        let (weight, from) = before.max_by_key(|(weight, _)| *weight).unwrap_or((0, None));
+        // Of equal chains the one that the run cannot do without.
+        let heaviest = before.max_by_key(|(weight, from)| {
+            (*weight, from.is_some_and(|from| !plan.step(from).optional))
+        });
+        let (weight, from) = heaviest.unwrap_or((0, None));
         best[ix.at()] = (weight + bound(step), from);
     }
     let last = plan.step_ixs().max_by_key(|ix| best[ix.at()].0);

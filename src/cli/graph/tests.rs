@@ -19,8 +19,8 @@ fn workflow(steps: &str) -> Arc<Workflow> {
     lowered.workflow.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
 }
 
-const JUDGED: &str = "\
-  plan: {model: quick, prompt: 'p {{ input.text }}', output: {parts: [string]}}
+const JUDGED: &str =
+    "  plan: {model: quick, prompt: 'p {{ input.text }}', output: {parts: [string]}}
   read: {each: plan.parts, as: part, when: 'length(part) > 2', min_ok: 80%, prompt: 'r {{ part }}'}
   extra: {optional: true, prompt: 'e {{ plan.parts }}'}
   draft: {max_tokens: 900, prompt: 'd {{ read }}{% if extra %}{{ extra.text }}{% endif %}'}
@@ -38,8 +38,7 @@ fn a_graph_is_drawn_in_eighty_columns_with_the_way_back_in_its_margin() {
 
 #[test]
 fn ways_back_cross_without_hiding_each_other() {
-    let two = "\
-  a: {prompt: 'a {{ input.text }}'}
+    let two = "  a: {prompt: 'a {{ input.text }}'}
   b: {prompt: 'b {{ input.text }}'}
   v: {validates: a, prompt: 'v {{ a.text }}', output: {pass: boolean}}
   w: {validates: b, prompt: 'w {{ b.text }}', output: {pass: boolean}}
