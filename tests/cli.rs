@@ -380,7 +380,12 @@ fn explain_draws_the_graph_and_spells_out_the_cutoffs() {
     assert_eq!((left.code, left.err.as_str()), (0, ""));
     let out = left.out.replace(&*folder, "[PROJECT]");
     assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
-    insta::assert_snapshot!(out);
+    // Where exactly things stand is for tests/explain.rs: the shipped file may change.
+    let lines = out.lines().map(|line| match line.split_once(".yaml:") {
+        Some((before, _)) => format!("{before}.yaml:[PLACE]"),
+        None => line.to_owned(),
+    });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

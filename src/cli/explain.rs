@@ -1,44 +1,59 @@
-//! `punctual explain`: what a workflow will do, and when it will stop waiting.
+//! `punctual explain`: what a workflow will do, how likely it succeeds, and when it will stop waiting.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 
+use super::chance::{Chances, chances};
 use super::exit::Exit;
 use super::explain_code;
-use super::graph::{bound, critical_path, lines, waits};
+use super::graph::{bound, critical_path, lines};
 use super::house::House;
+use super::mermaid::flowchart;
 use super::output;
 use super::place::{Place, Regime, shown};
 use super::run::find;
-use super::table::Table;
 use super::terminal::{Style, Terminal, wrap};
-use crate::domain::id::StepIx;
+use super::worst::{Size, Worst, worst};
+use crate::definition::catalog::source_of;
+use crate::definition::effective::{Settings, effective};
+use crate::domain::id::{ModelIx, StepIx};
 use crate::domain::money::Usd;
-use crate::domain::plan::{
-    OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Plan, Policy, Reactions, Work,
-};
+use crate::domain::plan::Plan;
 use crate::domain::time::show;
-use crate::policy::cutoff::{COLD_FIRST_TOKEN, COLD_STALL, Shares, decide};
 use crate::workflow::Workflow;
+
+mod cutoff;
+mod policy;
+mod record;
+mod setting;
 
 const EXAMPLES: &str = "\
 Examples:
-  punctual explain support_triage     a workflow of the folder that is served
-  punctual explain ./draft.yaml       a file
-  punctual explain P0207              what a diagnostic's code means, and how to mend it
+  punctual explain support_triage              a workflow of the folder that is served
+  punctual explain ./draft.yaml                a file
+  punctual explain support_triage --mermaid    its graph for a document or a pull request
+  punctual explain support_triage --json       everything, for programs
+  punctual explain P0207                       what a diagnostic's code means, and how to mend it
 
 Nothing is asked and nothing is spent: this is what the files say, with everything inferred.";
 
-/// Shows a workflow's graph, critical path, policies and cutoffs
+/// Shows a workflow's graph, critical path, chance of success, settings and cutoffs
+///
+/// Every setting stands beside the place that says it. Chances are priors until something is measured.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
     /// A workflow's name, a workflow file, or a diagnostic's code
     #[arg(value_name = "WORKFLOW")]
     workflow: String,
+    /// Prints the graph alone, as a Mermaid flowchart
+    #[arg(long, conflicts_with = "json")]
+    mermaid: bool,
+    /// Prints everything as JSON, the Mermaid flowchart included
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -51,10 +66,19 @@ impl Explain {
         if let Some(exit) = explain_code::explain(&self.workflow) {
             return exit;
         }
-        match find(&self.workflow, &self.place, &self.regime.into()).await {
+        let simulated = self.regime.into();
+        match find(&self.workflow, &self.place, &simulated).await {
+            Ok((_, workflow)) if self.mermaid => {
+                output::result(flowchart(&workflow));
+                Exit::Done
+            }
             Ok((house, workflow)) => {
-                let terminal = output::screen();
-                output::result(explained(&house, &workflow, terminal).join("\n"));
+                let told = Told::of(&house, &workflow);
+                if self.json {
+                    output::json(&told.record());
+                } else {
+                    output::result(told.text(output::screen()).join("\n"));
+                }
                 Exit::Done
             }
             Err(exit) => exit,
@@ -62,40 +86,70 @@ impl Explain {
     }
 }
 
-/// The whole text.
-fn explained(house: &House, workflow: &Arc<Workflow>, terminal: Terminal) -> Vec<String> {
-    let plan = &workflow.plan;
-    let head = |text: &str| terminal.paint(Style::Bold, text).to_string();
-    let mut text = vec![match &workflow.title {
-        Some(title) => format!("{} · {title}", head(&workflow.name)),
-        None => head(&workflow.name),
-    }];
-    let built_in = house.folder.path().is_none();
-    let file = if built_in { "built in".to_owned() } else { shown(Path::new(&workflow.file)) };
-    text.push(terminal.paint(Style::Dim, file).to_string());
-    text.extend(wrap(workflow.description.trim(), terminal.width));
-    text.push(String::new());
-    text.extend(facts("Deadline", &deadline(plan), terminal));
-    text.extend(facts("Budget", &budget(plan), terminal));
-    text.extend(facts("Input", &workflow.input.describe(), terminal));
-    let outputs: Vec<&str> = workflow.output.iter().map(|(name, _)| name.as_str()).collect();
-    text.extend(facts("Output", &outputs.join(", "), terminal));
-    text.push(String::new());
-    text.push(head("Graph"));
-    text.extend(lines(plan, terminal));
-    text.push(String::new());
-    text.push(head("Critical path"));
-    text.extend(wrap(&path_text(plan), terminal.width - 2).into_iter().map(|l| format!("  {l}")));
-    text.push(String::new());
-    text.push(head("Cutoffs"));
-    text.extend(cutoffs(plan, terminal));
-    text.push(String::new());
-    text.push(head("Policies"));
-    text.extend(policies(plan, terminal));
-    text.push(String::new());
-    text.push(head("Models"));
-    text.extend(models(plan));
-    text
+/// Everything that is told of a workflow.
+struct Told<'a> {
+    workflow: &'a Workflow,
+    /// Where its file is, for people.
+    file: String,
+    chances: Chances,
+    /// `None` where the file has changed under our hands.
+    settings: Option<Settings>,
+    worst: Worst,
+}
+
+impl<'a> Told<'a> {
+    fn of(house: &House, workflow: &'a Arc<Workflow>) -> Self {
+        let configuration = &house.catalog.configuration;
+        let plan = &workflow.plan;
+        let built_in = house.folder.path().is_none();
+        let source = source_of(&house.folder, configuration, workflow);
+        // Prompts depend on the input: what answers can be is bounded, what prompts can be is not.
+        let size = |ix: StepIx| Size { items: usual_items(plan, ix), prompt: 0 };
+        Self {
+            workflow,
+            file: if built_in { "built in".to_owned() } else { shown(Path::new(&workflow.file)) },
+            chances: chances(plan, configuration, |_| None),
+            settings: source.and_then(|source| effective(source, configuration, workflow)),
+            worst: worst(plan, size),
+        }
+    }
+
+    /// The whole text.
+    fn text(&self, terminal: Terminal) -> Vec<String> {
+        let (workflow, plan) = (self.workflow, &self.workflow.plan);
+        let head = |text: &str| terminal.paint(Style::Bold, text).to_string();
+        let mut text = vec![match &workflow.title {
+            Some(title) => format!("{} · {title}", head(&workflow.name)),
+            None => head(&workflow.name),
+        }];
+        text.push(terminal.paint(Style::Dim, &self.file).to_string());
+        text.extend(wrap(workflow.description.trim(), terminal.width));
+        text.push(String::new());
+        text.extend(facts("Deadline", &deadline(plan), terminal));
+        text.extend(facts("Budget", &budget(plan), terminal));
+        text.extend(facts("Input", &workflow.input.describe(), terminal));
+        let outputs: Vec<&str> = workflow.output.iter().map(|(name, _)| name.as_str()).collect();
+        text.extend(facts("Output", &outputs.join(", "), terminal));
+        let mut section = |title: &str, lines: Vec<String>| {
+            text.push(String::new());
+            text.push(head(title));
+            text.extend(lines);
+        };
+        section("Graph", lines(workflow, terminal));
+        section("Critical path", indented(&path_text(plan), terminal, 2));
+        section("Chance of success", chance_lines(&self.chances, plan, terminal));
+        section("Cutoffs", cutoff::cutoffs(plan, terminal));
+        section("Settings", setting::lines(self.settings.as_ref(), terminal));
+        section("Policies", policy::policies(plan, terminal));
+        section("At most", worst_lines(&self.worst, workflow, terminal));
+        section("Models", models(plan));
+        text
+    }
+}
+
+/// Items of a fan-out where the input is not known: as many as run at once.
+fn usual_items(plan: &Plan, ix: StepIx) -> u32 {
+    plan.step(ix).each.map_or(1, |each| each.max_parallel.max(1))
 }
 
 fn facts(name: &str, value: &str, terminal: Terminal) -> Vec<String> {
@@ -114,7 +168,9 @@ fn deadline(plan: &Plan) -> String {
     )
 }
 
-fn budget(plan: &Plan) -> String {
+/// A run's budget in words.
+#[must_use]
+pub fn budget(plan: &Plan) -> String {
     let budget = &plan.budget;
     let parts = [
         budget.usd.map(|usd: Usd| usd.to_string()),
@@ -141,106 +197,53 @@ fn path_text(plan: &Plan) -> String {
     )
 }
 
-/// When each step stops relying on an attempt, and by which rule.
-fn cutoffs(plan: &Plan, terminal: Terminal) -> Vec<String> {
-    let shares = Shares::of(plan);
-    let end = Plan::end_at(plan.deadline).since_start();
-    let mut table = Table::new([
-        "step",
-        "no first token",
-        "stalled",
-        "in all",
-        "share of the deadline",
-        "rule",
-    ]);
-    let (mut automatic, mut waves) = (false, false);
-    for ix in plan.step_ixs() {
-        let step = plan.step(ix);
-        let Work::Model { policy, .. } = &step.work else { continue };
-        let share = shares.share(ix, left_at_best(plan, &shares, ix, end), 1);
-        let limits = decide(policy.cutoff, share);
-        automatic |= limits.automatic;
-        waves |= step.each.is_some();
-        let time = |limit: Option<Duration>| limit.map_or_else(|| "–".to_owned(), show);
-        let percent = share.as_micros() * 100 / plan.deadline.as_micros().max(1);
-        let each = if step.each.is_some() { ", in one wave" } else { "" };
-        table.row(
-            [
-                step.name.clone(),
-                time(limits.first_token),
-                time(limits.idle),
-                time(limits.total),
-                format!("{} ({percent} %{each})", show(share)),
-                if limits.automatic { "auto".to_owned() } else { "as written".to_owned() },
-            ]
-            .map(|cell| (Style::Plain, cell))
-            .into(),
-        );
+/// The steps' chances, each with its arithmetic, and what they come to.
+fn chance_lines(chances: &Chances, plan: &Plan, terminal: Terminal) -> Vec<String> {
+    let mut text = Vec::new();
+    for chance in &chances.steps {
+        let role = if chance.counts { "" } else { "  optional: does not count" };
+        text.push(format!("  {}{role}", terminal.paint(Style::Bold, &chance.step)));
+        text.extend(named("valid", &chance.arithmetic, terminal));
+        text.extend(named("and right", &chance.right_arithmetic, terminal));
     }
-    let mut text = table.lines(terminal, 2);
-    let mut say = |line: &str| text.extend(indented(line, terminal, 2));
-    if automatic {
-        say(&format!(
-            "auto: while too little is measured, only a missing first token ({}) and a stall ({}) cut, \
-             and neither later than the step's share of the time left, which is by max_tokens along the \
-             longest chain. The shares above are those of a run in which every step takes its share.",
-            show(COLD_FIRST_TOKEN),
-            show(COLD_STALL)
+    let whole = terminal.paint(Style::Bold, "the run").to_string();
+    text.push(format!("  {whole}"));
+    text.extend(named("valid", &chances.valid_arithmetic, terminal));
+    text.extend(named("and right", &chances.right_arithmetic, terminal));
+    let items = plan.steps.iter().any(|step| step.each.is_some());
+    let items = if items { " A fan-out counts as many items as run at once." } else { "" };
+    let note = format!(
+        "Priors until something is measured: valid counts errors, hangs, throttling and invalid answers as they are \
+         published of production traffic (or as the simulated regime has them), per provider and attempts on it; \
+         right is each path's trust, with nothing but a validator to catch what is wrong.{items} Time is not counted: \
+         see Cutoffs, and 'run --dry'."
+    );
+    text.extend(indented(&note, terminal, 2));
+    text
+}
+
+fn worst_lines(worst: &Worst, workflow: &Workflow, terminal: Terminal) -> Vec<String> {
+    let tokens: u64 = worst.steps.iter().map(|step| step.output_tokens).sum();
+    let cost = match worst.usd {
+        Some(usd) => Usd::from_dollars(usd).unwrap_or(Usd::ZERO).to_string(),
+        None => format!("unknown: no price of {}", worst.unpriced.join(", ")),
+    };
+    let attempts = worst.attempts;
+    let text = format!(
+        "{attempts} attempts with answers of {tokens} tokens together, {cost} for the answers, were every attempt to \
+         fail and every fan-out one wave; prompts come on top and depend on the input: \
+         'punctual run {} --dry' counts them",
+        workflow.name
+    );
+    let mut lines = indented(&text, terminal, 2);
+    if !worst.held_by.is_empty() {
+        lines.extend(indented(
+            &format!("the budget holds a run at {}", worst.held_by.join(", ")),
+            terminal,
+            2,
         ));
     }
-    if waves {
-        say(
-            "A step with items shares its time among the waves that its list and max_parallel make.",
-        );
-    }
-    text
-}
-
-/// The policies, each once, with the steps it holds for.
-fn policies(plan: &Plan, terminal: Terminal) -> Vec<String> {
-    let mut groups: Vec<(Policy, Vec<&str>)> = Vec::new();
-    for step in &plan.steps {
-        let Work::Model { policy, .. } = &step.work else { continue };
-        let shown = apart(policy);
-        match groups.iter_mut().find(|(other, _)| *other == shown) {
-            Some((_, names)) => names.push(&step.name),
-            None => groups.push((shown, vec![&step.name])),
-        }
-    }
-    let mut text = Vec::new();
-    for (policy, names) in groups {
-        text.push(format!("  {}", terminal.paint(Style::Bold, names.join(", "))));
-        let attempts = format!(
-            "{} attempts and {} changes of path for a step or item, {} apart",
-            policy.attempts,
-            policy.max_swaps,
-            show(policy.swap_delay)
-        );
-        for (name, what) in [
-            ("too late", after_cut(&policy).as_str()),
-            ("throttled", trouble(policy.on.limited)),
-            ("down", trouble(policy.on.down)),
-            ("invalid", on_invalid(policy.on.invalid)),
-            ("too long", on_too_long(policy.on.too_long)),
-            ("refused", on_refused(policy.on.refused)),
-            ("at most", attempts.as_str()),
-        ] {
-            text.extend(named(name, what, terminal));
-        }
-    }
-    for step in plan.steps.iter().filter(|step| step.validates.is_some()) {
-        let Work::Model { policy, .. } = &step.work else { continue };
-        text.push(format!("  {}", terminal.paint(Style::Bold, format!("{} says no", step.name))));
-        text.extend(named("rejected", on_rejected(policy.on.rejected), terminal));
-    }
-    text
-}
-
-/// A policy without what is told elsewhere: its cutoffs, and what follows a rejection.
-fn apart(policy: &Policy) -> Policy {
-    let usual = Policy::default();
-    let on = Reactions { rejected: usual.on.rejected, ..policy.on };
-    Policy { cutoff: usual.cutoff, on, ..policy.clone() }
+    lines
 }
 
 fn named(name: &str, what: &str, terminal: Terminal) -> Vec<String> {
@@ -253,74 +256,11 @@ fn indented(text: &str, terminal: Terminal, by: usize) -> Vec<String> {
     lines.map(|line| format!("{:by$}{line}", "")).collect()
 }
 
-/// Time left when the step begins, where every step before it takes its share by tokens.
-fn left_at_best(plan: &Plan, shares: &Shares, ix: StepIx, end: Duration) -> Duration {
-    let mut left: Vec<Duration> = vec![end; plan.steps.len()];
-    for step in plan.step_ixs() {
-        for earlier in waits(plan, step) {
-            let before = left[earlier.at()];
-            let after = before.saturating_sub(shares.share(earlier, before, 1));
-            left[step.at()] = left[step.at()].min(after);
-        }
-    }
-    left[ix.at()]
-}
-
-fn after_cut(policy: &Policy) -> String {
-    let next = match policy.on.slow {
-        OnSlow::Auto => {
-            "without a token an attempt on the next path, with too few tokens one on the faster model"
-        }
-        OnSlow::Next => "an attempt on the next path",
-        OnSlow::Faster => "an attempt on the faster model",
-        OnSlow::Fail => return "the step fails".to_owned(),
-    };
-    format!("{next}; {}", policy.hedge)
-}
-
-const fn trouble(on: OnTrouble) -> &'static str {
-    match on {
-        OnTrouble::Next => "the next path, at once",
-        OnTrouble::Fail => "the step fails",
-    }
-}
-
-const fn on_invalid(on: OnInvalid) -> &'static str {
-    match on {
-        OnInvalid::Repair => "one repair turn that says what was wrong, then the stronger model",
-        OnInvalid::Stronger => "the stronger model",
-        OnInvalid::Next => "the next path",
-        OnInvalid::Fail => "the step fails",
-    }
-}
-
-const fn on_too_long(on: OnTooLong) -> &'static str {
-    match on {
-        OnTooLong::Larger => "a path with a larger window",
-        OnTooLong::Fail => "the step fails",
-    }
-}
-
-const fn on_refused(on: OnRefused) -> &'static str {
-    match on {
-        OnRefused::Stronger => "the stronger model, once",
-        OnRefused::Next => "the next path, once",
-        OnRefused::Fail => "the step fails",
-    }
-}
-
-const fn on_rejected(on: OnRejected) -> &'static str {
-    match on {
-        OnRejected::Fail => "with no revision left the run fails",
-        OnRejected::Accept => "with no revision left it goes out, degraded and named as unverified",
-    }
-}
-
 /// Each model's paths, in order, with what is known of them.
 fn models(plan: &Plan) -> Vec<String> {
     let mut text = Vec::new();
     for model in &plan.models {
-        let link = |word: &str, to: Option<crate::domain::id::ModelIx>| {
+        let link = |word: &str, to: Option<ModelIx>| {
             to.map(|to| format!("; {word}: {}", plan.model(to).name)).unwrap_or_default()
         };
         text.push(format!(

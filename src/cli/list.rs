@@ -75,7 +75,7 @@ fn section(title: &str, table: &Table, terminal: Terminal, none: &str) {
 }
 
 fn workflows(house: &House) -> Table {
-    let mut table = Table::new(["name", "deadline", "steps", "what"]);
+    let mut table = Table::new(["name", "deadline", "steps", "cases", "what"]);
     for (name, workflow) in &house.catalog.workflows {
         let what = workflow.title.as_deref().unwrap_or(workflow.description.trim());
         let hidden = if workflow.exposed { "" } else { " (not a tool)" };
@@ -83,6 +83,10 @@ fn workflows(house: &House) -> Table {
             (Style::Bold, name.clone()),
             (Style::Plain, show(workflow.plan.deadline)),
             (Style::Plain, workflow.plan.steps.len().to_string()),
+            match house.catalog.cases.get(name).map_or(0, |cases| cases.written) {
+                0 => (Style::Dim, "none".to_owned()),
+                cases => (Style::Plain, cases.to_string()),
+            },
             (Style::Plain, format!("{}{hidden}", what.lines().next().unwrap_or_default())),
         ]);
     }

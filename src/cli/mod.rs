@@ -2,10 +2,12 @@
 //! nothing here decides anything about a run.
 
 mod argument;
+mod chance;
 mod check;
 mod demo;
 mod doctor;
 
+mod dry;
 mod exit;
 mod explain;
 mod explain_code;
@@ -17,8 +19,11 @@ mod install;
 mod list;
 mod live;
 mod log;
+mod mermaid;
+mod new;
 mod output;
 mod place;
+mod prior;
 mod probe;
 mod record;
 mod run;
@@ -33,6 +38,7 @@ mod terminal;
 mod test;
 mod timeline;
 mod trace;
+mod worst;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -70,6 +76,7 @@ A workflow is one YAML file in a folder; every MCP client that is connected has 
 enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
+    New(new::New),
     Run(run::Run),
     Test(test::Test),
     Check(check::Check),
@@ -116,6 +123,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run().await,
             Self::Serve(serve) => serve.run().await,
+            Self::New(new) => new.run().await,
             Self::Run(run) => run.run().await,
             Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
@@ -136,6 +144,7 @@ impl Command {
             Self::Check(_) | Self::Test(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
+            | Self::New(_)
             | Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
@@ -151,6 +160,7 @@ impl Command {
         match self {
             Self::Serve(_) => Level::Serving,
             Self::Demo(_)
+            | Self::New(_)
             | Self::Run(_)
             | Self::Test(_)
             | Self::Check(_)

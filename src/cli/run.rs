@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::argument;
+use super::dry::Dry;
 use super::exit::Exit;
 use super::house::{House, folder_of};
 use super::instant::{self, Instant};
@@ -40,6 +41,7 @@ Examples:
   jq .ticket dump.json | punctual run triage --input - the whole input from standard input
   punctual run triage --set 'tags:=[\"a\", \"b\"]'         a field as JSON
   punctual run ./draft.yaml --set text=hello           a file that no folder serves yet
+  punctual run summarize --set text=@report.txt --dry  what would be sent, and the most it can cost
   punctual run summarize --set text=hello --simulate busy --seed 7 --speed 20
                                                        no model is asked, and nothing is spent
   punctual run triage --input @ticket.json --record --name 'a refund in time'
@@ -77,6 +79,9 @@ pub struct Run {
     /// Prints the whole run report instead of the output alone
     #[arg(long)]
     json: bool,
+    /// Sends nothing: shows the prompts as far as the input decides them, the plan, and the most it can cost
+    #[arg(long)]
+    dry: bool,
     #[command(flatten)]
     simulated: Simulated,
     #[command(flatten)]
@@ -111,6 +116,12 @@ impl Run {
                 show(asked),
                 show(workflow.plan.deadline)
             ));
+        }
+        if self.dry {
+            let dry = Dry::of(&house, &workflow, input, self.deadline);
+            let dry = dry.map_err(|no| refused(&workflow, &no, &self.fields))?;
+            dry.show(self.json);
+            return Ok(Exit::Done);
         }
         let record = self.prepared(&house, &workflow)?;
         let (told, signal) = if self.simulated.speed == Some(Speed::Virtual) {

@@ -166,6 +166,34 @@ pub fn load_file(path: &Path, configuration: &Configuration) -> Lowered {
     }
 }
 
+/// The text that `workflow` was made of, read once more, under its name in diagnostics. `None` where it is gone.
+#[must_use]
+pub fn source_of(
+    folder: &Folder,
+    configuration: &Configuration,
+    workflow: &Workflow,
+) -> Option<Source> {
+    let file = workflow.file.file_name()?.to_string_lossy().into_owned();
+    let places = shelves(folder, configuration);
+    let place = places.into_iter().find(|place| place.path(&file) == workflow.file);
+    match place {
+        Some(place) => {
+            let (label, name) = (place.label(&file), workflow.name.clone());
+            read(&Entry { name, file, shelf: Arc::new(place) }, &label).ok()
+        }
+        None => read_file(&workflow.file, slashes(&workflow.file), &file).ok(),
+    }
+}
+
+/// The folder that a new workflow belongs into: the first one that is served. `None` for the built-in examples.
+#[must_use]
+pub fn shelf_of(folder: &Folder, configuration: &Configuration) -> Option<PathBuf> {
+    match shelves(folder, configuration).into_iter().next()? {
+        Shelf::Disk { root, .. } => Some(root),
+        Shelf::Builtin(_) => None,
+    }
+}
+
 /// A workflow file.
 struct Entry {
     name: String,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::definition::raw::{RawBudget, RawSettings};
+use crate::definition::source::Spot;
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use crate::domain::money::{Price, Usd};
 use crate::domain::provider::{
@@ -50,6 +51,8 @@ pub struct Configuration {
     pub settings: RawSettings,
     /// `defaults.deadline`
     pub deadline: Duration,
+    /// Where it is said; `None` where no file says it.
+    pub deadline_spot: Option<Spot>,
     /// `defaults.budget`
     pub budget: RawBudget,
     /// `limits`
@@ -101,6 +104,7 @@ impl Configuration {
             unusable: Vec::new(),
             settings: RawSettings::default(),
             deadline: DEFAULT_DEADLINE,
+            deadline_spot: None,
             budget: RawBudget::default(),
             limits: ServerLimits::default(),
         }

@@ -42,6 +42,7 @@ mod version;
 pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
+pub use names::{is_name, suggestion};
 use shape::{Shapes, Typed};
 use version::Version;
 

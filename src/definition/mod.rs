@@ -16,6 +16,7 @@ pub mod catalog;
 pub mod config;
 pub mod diagnostic;
 pub mod editor;
+pub mod effective;
 pub mod environment;
 pub mod folder;
 pub mod keys;

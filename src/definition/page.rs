@@ -1,11 +1,12 @@
 //! A parsed file, the problems found so far, and the reading of single values with their checks.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::keys::Place;
-use crate::definition::source::Source;
+use crate::definition::source::{Source, Spot};
 use crate::definition::yaml::{self, Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::money::Usd;
@@ -58,6 +59,8 @@ pub struct Reader<'a> {
     pub found: &'a mut Vec<Diagnostic>,
     /// Stands in for what is beyond the limit.
     spare: Diagnostic,
+    /// The file's name, shared by the places of its settings.
+    file: Arc<str>,
 }
 
 impl Page {
@@ -92,7 +95,14 @@ impl<'a> Reader<'a> {
     /// Reads `page`.
     pub fn new(page: &'a Page, found: &'a mut Vec<Diagnostic>) -> Self {
         let spare = Diagnostic::of_file(UNKNOWN_KEY, page.source.label.clone(), "");
-        Self { page, found, spare }
+        let file = Arc::from(page.source.label.as_str());
+        Self { page, found, spare, file }
+    }
+
+    /// A place of this file, for people.
+    #[must_use]
+    pub fn spot(&self, range: &Range<usize>) -> Spot {
+        Spot { file: Arc::clone(&self.file), at: self.page.source.position(range.start) }
     }
 
     /// Whether nothing more is reported, for who has something to report: that there is more is said once.

@@ -22,9 +22,9 @@ use crate::domain::finding::Code;
 use crate::domain::plan::Role;
 use crate::domain::time::Share;
 
-mod settings;
+pub mod settings;
 
-pub use settings::{RawBudget, RawPolicy, RawReactions, RawSettings};
+pub use settings::{RawBudget, RawPolicy, RawReactions, RawSettings, Setting};
 
 /// Two keys that exclude each other.
 pub const EXCLUSIVE_KEYS: Code = Code("P0110");

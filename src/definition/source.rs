@@ -1,6 +1,8 @@
 //! A text with the name it is reported under, and where its lines begin: turns bytes into places.
 
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A file's text, as diagnostics quote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,21 @@ pub struct Position {
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
+}
+
+/// A place in a named file, as people write it: `workflows/triage.yaml:31:7`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The file's name in diagnostics.
+    pub file: Arc<str>,
+    /// Where in it.
+    pub at: Position,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.at.line, self.at.column)
+    }
 }
 
 impl Source {

@@ -32,6 +32,7 @@ use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
+pub use prompt::instruction_tokens;
 pub use report::Progress;
 
 /// Something only the outside can do.

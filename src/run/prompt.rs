@@ -22,7 +22,8 @@ use crate::workflow::{Answer, PromptContent, WorkContent};
 const ANSWER_MAX: usize = 4 * PARTIAL_MAX;
 
 /// Tokens that asking for JSON of the answer's schema may add to a prompt.
-pub(super) fn instruction_tokens(answer: &Answer) -> u64 {
+#[must_use]
+pub fn instruction_tokens(answer: &Answer) -> u64 {
     match answer {
         Answer::Text => 0,
         Answer::Json(schema) => estimate_tokens(&schema.source().to_string()) + 80,

@@ -95,6 +95,7 @@ impl Lowering<'_> {
         }
         configuration.settings = raw.settings.clone();
         configuration.deadline = raw.deadline.as_ref().map_or(DEFAULT_DEADLINE, |d| d.value);
+        configuration.deadline_spot = raw.deadline.as_ref().map(|d| self.reader.spot(&d.span));
         configuration.budget = raw.budget.clone();
         configuration.limits = raw.limits;
         if raw.providers.is_empty() && raw.models.is_empty() {
@@ -329,12 +330,12 @@ impl Lowering<'_> {
             names.extend(configuration.models.iter().map(|m| m.name.as_str()));
         }
         let links = raw.models.iter().flat_map(|m| [&m.faster, &m.stronger, &m.same_as]);
-        for link in links.chain([&raw.settings.model]).flatten() {
-            if !names.contains(&link.value.as_str()) {
-                let help = format!("{}models: {}", near(&link.value, &names), list(&names));
-                self.reader
-                    .error(UNKNOWN_MODEL, &link.span, format!("no model '{}'", link.value))
-                    .help(help);
+        let links = links.flatten().map(|link| (&link.value, &link.span));
+        let usual = raw.settings.model.iter().map(|model| (&model.value, &model.span));
+        for (name, span) in links.chain(usual) {
+            if !names.contains(&name.as_str()) {
+                let help = format!("{}models: {}", near(name, &names), list(&names));
+                self.reader.error(UNKNOWN_MODEL, span, format!("no model '{name}'")).help(help);
             }
         }
     }

@@ -31,6 +31,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// A name near `name` that is valid.
+#[must_use]
 pub fn suggestion(name: &str) -> String {
     let mut out: String = name
         .chars()

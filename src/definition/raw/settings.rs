@@ -1,5 +1,6 @@
 //! Keys that are merged: `punctual.yaml` < a workflow's `defaults` < a step, key by key.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -10,11 +11,24 @@ use crate::definition::editor::shape::{Cutoff as CutoffSchema, Hedge as HedgeSch
 use crate::definition::editor::word::{Effort, OneOf};
 use crate::definition::keys::{self, Place};
 use crate::definition::page::{Reader, Spanned};
+use crate::definition::source::Spot;
 use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::money::Usd;
 use crate::domain::plan::{
     Cutoff, Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Policy,
+    Reactions,
 };
+
+/// A value that is merged, and the place that says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands in its own file, which need not be the one at hand.
+    pub span: Range<usize>,
+    /// The same for people.
+    pub spot: Spot,
+}
 
 /// Model settings and policy as far as one place says them.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
@@ -22,16 +36,16 @@ use crate::domain::plan::{
 pub struct RawSettings {
     /// The name of a model of `punctual.yaml`, as quick or best. Default: the server's default model.
     #[schemars(with = "Name")]
-    pub model: Option<Spanned<String>>,
+    pub model: Option<Setting<String>>,
     /// The longest answer in tokens, from 1 to 1,000,000; it bounds time and cost. Default: 1024.
     #[schemars(with = "u32", range(min = 1, max = 1_000_000))]
-    pub max_tokens: Option<Spanned<u32>>,
+    pub max_tokens: Option<Setting<u32>>,
     /// How freely words are drawn, from 0 to 2; sent where the model takes it. Default: the model's own.
     #[schemars(with = "f64", range(min = 0, max = 2))]
-    pub temperature: Option<Spanned<f64>>,
+    pub temperature: Option<Setting<f64>>,
     /// How long the model thinks before it answers; sent where the model takes it. Default: the model's own.
     #[schemars(with = "OneOf<Effort>")]
-    pub effort: Option<Spanned<&'static str>>,
+    pub effort: Option<Setting<&'static str>>,
     /// When to stop relying on an attempt, and what to do then. Every key has a default; they are merged one by one:
     /// punctual.yaml, defaults, step.
     pub policy: RawPolicy,
@@ -44,50 +58,50 @@ pub struct RawPolicy {
     /// When a step stops relying on an attempt and starts another: auto (as measured), a duration as 20s, or
     /// `{first_token: 4s, idle: 5s, total: 20s}`. The old attempt is not killed. Default: auto.
     #[schemars(with = "CutoffSchema")]
-    pub cutoff: Option<Cutoff>,
+    pub cutoff: Option<Setting<Cutoff>>,
     /// What becomes of an attempt that was cut: auto keeps it in the race while it can still win, off closes it
     /// before the next one starts; `{after: p95, max_extra: 10%}` lets another one join before the cutoff. Default:
     /// auto.
     #[schemars(with = "HedgeSchema")]
-    pub hedge: Option<Hedge>,
+    pub hedge: Option<Setting<Hedge>>,
     /// Most attempts of one step or item, all causes together, from 1 to 8. Default: 4.
     #[schemars(with = "u32", range(min = 1, max = 8))]
-    pub attempts: Option<u32>,
+    pub attempts: Option<Setting<u32>>,
     /// Most changes of path, from 0 to 7. Default: 3.
     #[schemars(with = "u32", range(min = 0, max = 7))]
-    pub max_swaps: Option<u32>,
+    pub max_swaps: Option<Setting<u32>>,
     /// The pause before an attempt on another path, from 0ms to 10s. Default: 50ms.
     #[schemars(with = "Pause")]
-    pub swap_delay: Option<Duration>,
+    pub swap_delay: Option<Setting<Duration>>,
     /// The reaction by cause.
     pub on: RawReactions,
 }
 
 /// `policy.on` as far as one place says it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 #[schemars(inline, transform = Mapping::closed())]
 pub struct RawReactions {
     /// After a cutoff: no first token, a stall, or too slow to finish. Default: auto.
     #[schemars(with = "OneOf<OnSlow>")]
-    pub slow: Option<OnSlow>,
+    pub slow: Option<Setting<OnSlow>>,
     /// After a limit (429): the quota rests for its window. Default: next.
     #[schemars(with = "OneOf<OnTrouble>")]
-    pub limited: Option<OnTrouble>,
+    pub limited: Option<Setting<OnTrouble>>,
     /// After a server's error, a cut connection, a bad key or an unknown model. Default: next.
     #[schemars(with = "OneOf<OnTrouble>")]
-    pub down: Option<OnTrouble>,
+    pub down: Option<Setting<OnTrouble>>,
     /// After an answer that is empty, cut off, not JSON, or not of the shape. Default: repair.
     #[schemars(with = "OneOf<OnInvalid>")]
-    pub invalid: Option<OnInvalid>,
+    pub invalid: Option<Setting<OnInvalid>>,
     /// Where the prompt exceeds the model's window. Default: larger.
     #[schemars(with = "OneOf<OnTooLong>")]
-    pub too_long: Option<OnTooLong>,
+    pub too_long: Option<Setting<OnTooLong>>,
     /// After a refusal or a content filter. Default: stronger.
     #[schemars(with = "OneOf<OnRefused>")]
-    pub refused: Option<OnRefused>,
+    pub refused: Option<Setting<OnRefused>>,
     /// After a validator's no without a revision left. Default: fail.
     #[schemars(with = "OneOf<OnRejected>")]
-    pub rejected: Option<OnRejected>,
+    pub rejected: Option<Setting<OnRejected>>,
 }
 
 /// `budget` as far as one place says it.
@@ -96,13 +110,13 @@ pub struct RawReactions {
 pub struct RawBudget {
     /// Dollars, from 0 to 1,000,000. Default: no bound.
     #[schemars(with = "Dollars")]
-    pub usd: Option<Spanned<Usd>>,
+    pub usd: Option<Setting<Usd>>,
     /// Tokens, prompts and answers together, from 1. Default: no bound.
     #[schemars(with = "u64", range(min = 1))]
-    pub tokens: Option<Spanned<u64>>,
+    pub tokens: Option<Setting<u64>>,
     /// Attempts, extra ones included, from 1 to 100,000. Default: no bound.
     #[schemars(with = "u32", range(min = 1, max = 100_000))]
-    pub calls: Option<Spanned<u32>>,
+    pub calls: Option<Setting<u32>>,
 }
 
 mod hedge;
@@ -116,7 +130,33 @@ const EFFORTS: [(&str, &str); 7] = [
     ("xhigh", "xhigh"),
     ("max", "max"),
 ];
-const TROUBLE: [(&str, OnTrouble); 2] = [("next", OnTrouble::Next), ("fail", OnTrouble::Fail)];
+/// The words of `policy.hedge`.
+pub const HEDGE: [(&str, Hedge); 2] = [("off", Hedge::Off), ("auto", Hedge::Auto)];
+/// The words of `policy.on.slow`.
+pub const SLOW: [(&str, OnSlow); 4] = [
+    ("auto", OnSlow::Auto),
+    ("next", OnSlow::Next),
+    ("faster", OnSlow::Faster),
+    ("fail", OnSlow::Fail),
+];
+/// The words of `policy.on.limited` and `policy.on.down`.
+pub const TROUBLE: [(&str, OnTrouble); 2] = [("next", OnTrouble::Next), ("fail", OnTrouble::Fail)];
+/// The words of `policy.on.invalid`.
+pub const INVALID: [(&str, OnInvalid); 4] = [
+    ("repair", OnInvalid::Repair),
+    ("stronger", OnInvalid::Stronger),
+    ("next", OnInvalid::Next),
+    ("fail", OnInvalid::Fail),
+];
+/// The words of `policy.on.too_long`.
+pub const TOO_LONG: [(&str, OnTooLong); 2] =
+    [("larger", OnTooLong::Larger), ("fail", OnTooLong::Fail)];
+/// The words of `policy.on.refused`.
+pub const REFUSED: [(&str, OnRefused); 3] =
+    [("stronger", OnRefused::Stronger), ("next", OnRefused::Next), ("fail", OnRefused::Fail)];
+/// The words of `policy.on.rejected`.
+pub const REJECTED: [(&str, OnRejected); 2] =
+    [("fail", OnRejected::Fail), ("accept", OnRejected::Accept)];
 
 /// Shortest and longest fixed cutoff.
 const CUTOFFS: std::ops::RangeInclusive<Duration> =
@@ -135,10 +175,14 @@ impl RawSettings {
     /// Reads one key, where it is a setting.
     pub fn read_key(&mut self, reader: &mut Reader<'_>, key: &Key, value: &Node, what: &str) {
         match key.name.as_str() {
-            "model" => self.model = reader.text(value, what),
-            "max_tokens" => self.max_tokens = reader.small(value, what, 1..=1_000_000),
-            "temperature" => self.temperature = reader.number(value, what, 0.0..=2.0),
-            "effort" => self.effort = reader.word(value, what, &EFFORTS),
+            "model" => self.model = Setting::of(reader.text(value, what), reader),
+            "max_tokens" => {
+                self.max_tokens = Setting::of(reader.small(value, what, 1..=1_000_000), reader);
+            }
+            "temperature" => {
+                self.temperature = Setting::of(reader.number(value, what, 0.0..=2.0), reader);
+            }
+            "effort" => self.effort = Setting::of(reader.word(value, what, &EFFORTS), reader),
             "policy" => self.policy = RawPolicy::read(reader, value),
             _ => {}
         }
@@ -148,10 +192,10 @@ impl RawSettings {
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         Self {
-            model: self.model.clone().or_else(|| base.model.clone()),
-            max_tokens: self.max_tokens.clone().or_else(|| base.max_tokens.clone()),
-            temperature: self.temperature.clone().or_else(|| base.temperature.clone()),
-            effort: self.effort.clone().or_else(|| base.effort.clone()),
+            model: first(self.model.as_ref(), base.model.as_ref()),
+            max_tokens: first(self.max_tokens.as_ref(), base.max_tokens.as_ref()),
+            temperature: first(self.temperature.as_ref(), base.temperature.as_ref()),
+            effort: first(self.effort.as_ref(), base.effort.as_ref()),
             policy: self.policy.over(&base.policy),
         }
     }
@@ -163,17 +207,26 @@ impl RawPolicy {
         for (key, value) in reader.map(node, &keys::POLICY) {
             let what = format!("`policy.{}`", key.name);
             match key.name.as_str() {
-                "cutoff" => policy.cutoff = cutoff(reader, value),
-                "hedge" => policy.hedge = hedge::read(reader, value, &what),
+                "cutoff" => {
+                    let read = cutoff(reader, value);
+                    let read =
+                        read.map(|cutoff| Spanned { value: cutoff, span: value.span.clone() });
+                    policy.cutoff = Setting::of(read, reader);
+                }
+                "hedge" => {
+                    let read = hedge::read(reader, value, &what);
+                    let read = read.map(|hedge| Spanned { value: hedge, span: value.span.clone() });
+                    policy.hedge = Setting::of(read, reader);
+                }
                 "attempts" => {
-                    policy.attempts = reader.small(value, &what, 1..=8).map(|n| n.value);
+                    policy.attempts = Setting::of(reader.small(value, &what, 1..=8), reader);
                 }
                 "max_swaps" => {
-                    policy.max_swaps = reader.small(value, &what, 0..=7).map(|n| n.value);
+                    policy.max_swaps = Setting::of(reader.small(value, &what, 0..=7), reader);
                 }
                 "swap_delay" => {
                     let bounds = Duration::ZERO..=Duration::from_secs(10);
-                    policy.swap_delay = reader.duration(value, &what, bounds).map(|d| d.value);
+                    policy.swap_delay = Setting::of(reader.duration(value, &what, bounds), reader);
                 }
                 "on" => policy.on = RawReactions::read(reader, value),
                 _ => {}
@@ -184,19 +237,19 @@ impl RawPolicy {
 
     fn over(&self, base: &Self) -> Self {
         Self {
-            cutoff: self.cutoff.or(base.cutoff),
-            hedge: self.hedge.or(base.hedge),
-            attempts: self.attempts.or(base.attempts),
-            max_swaps: self.max_swaps.or(base.max_swaps),
-            swap_delay: self.swap_delay.or(base.swap_delay),
+            cutoff: first(self.cutoff.as_ref(), base.cutoff.as_ref()),
+            hedge: first(self.hedge.as_ref(), base.hedge.as_ref()),
+            attempts: first(self.attempts.as_ref(), base.attempts.as_ref()),
+            max_swaps: first(self.max_swaps.as_ref(), base.max_swaps.as_ref()),
+            swap_delay: first(self.swap_delay.as_ref(), base.swap_delay.as_ref()),
             on: RawReactions {
-                slow: self.on.slow.or(base.on.slow),
-                limited: self.on.limited.or(base.on.limited),
-                down: self.on.down.or(base.on.down),
-                invalid: self.on.invalid.or(base.on.invalid),
-                too_long: self.on.too_long.or(base.on.too_long),
-                refused: self.on.refused.or(base.on.refused),
-                rejected: self.on.rejected.or(base.on.rejected),
+                slow: first(self.on.slow.as_ref(), base.on.slow.as_ref()),
+                limited: first(self.on.limited.as_ref(), base.on.limited.as_ref()),
+                down: first(self.on.down.as_ref(), base.on.down.as_ref()),
+                invalid: first(self.on.invalid.as_ref(), base.on.invalid.as_ref()),
+                too_long: first(self.on.too_long.as_ref(), base.on.too_long.as_ref()),
+                refused: first(self.on.refused.as_ref(), base.on.refused.as_ref()),
+                rejected: first(self.on.rejected.as_ref(), base.on.rejected.as_ref()),
             },
         }
     }
@@ -204,21 +257,40 @@ impl RawPolicy {
     /// The policy, what is not said as documented.
     #[must_use]
     pub fn lower(&self) -> Policy {
-        let mut policy = Policy::default();
-        let on = &mut policy.on;
-        on.slow = self.on.slow.unwrap_or(on.slow);
-        on.limited = self.on.limited.unwrap_or(on.limited);
-        on.down = self.on.down.unwrap_or(on.down);
-        on.invalid = self.on.invalid.unwrap_or(on.invalid);
-        on.too_long = self.on.too_long.unwrap_or(on.too_long);
-        on.refused = self.on.refused.unwrap_or(on.refused);
-        on.rejected = self.on.rejected.unwrap_or(on.rejected);
-        policy.cutoff = self.cutoff.unwrap_or(policy.cutoff);
-        policy.hedge = self.hedge.unwrap_or(policy.hedge);
-        policy.attempts = self.attempts.unwrap_or(policy.attempts);
-        policy.max_swaps = self.max_swaps.unwrap_or(policy.max_swaps);
-        policy.swap_delay = self.swap_delay.unwrap_or(policy.swap_delay);
-        policy
+        fn or<T: Copy>(said: Option<&Setting<T>>, usual: T) -> T {
+            said.map_or(usual, |said| said.value)
+        }
+        let usual = Policy::default();
+        Policy {
+            cutoff: or(self.cutoff.as_ref(), usual.cutoff),
+            hedge: or(self.hedge.as_ref(), usual.hedge),
+            attempts: or(self.attempts.as_ref(), usual.attempts),
+            max_swaps: or(self.max_swaps.as_ref(), usual.max_swaps),
+            swap_delay: or(self.swap_delay.as_ref(), usual.swap_delay),
+            on: Reactions {
+                slow: or(self.on.slow.as_ref(), usual.on.slow),
+                limited: or(self.on.limited.as_ref(), usual.on.limited),
+                down: or(self.on.down.as_ref(), usual.on.down),
+                invalid: or(self.on.invalid.as_ref(), usual.on.invalid),
+                too_long: or(self.on.too_long.as_ref(), usual.on.too_long),
+                refused: or(self.on.refused.as_ref(), usual.on.refused),
+                rejected: or(self.on.rejected.as_ref(), usual.on.rejected),
+            },
+        }
+    }
+}
+
+/// What is said here, else what is said there.
+fn first<T: Clone>(here: Option<&Setting<T>>, there: Option<&Setting<T>>) -> Option<Setting<T>> {
+    here.or(there).cloned()
+}
+
+impl<T> Setting<T> {
+    /// A value that was read, with its place.
+    fn of(read: Option<Spanned<T>>, reader: &Reader<'_>) -> Option<Self> {
+        let Spanned { value, span } = read?;
+        let spot = reader.spot(&span);
+        Some(Self { value, span, spot })
     }
 }
 
@@ -250,42 +322,15 @@ impl RawReactions {
         for (key, value) in reader.map(node, &keys::ON) {
             let what = format!("`policy.on.{}`", key.name);
             match key.name.as_str() {
-                "slow" => {
-                    let words = [
-                        ("auto", OnSlow::Auto),
-                        ("next", OnSlow::Next),
-                        ("faster", OnSlow::Faster),
-                        ("fail", OnSlow::Fail),
-                    ];
-                    on.slow = reader.word(value, &what, &words).map(|w| w.value);
-                }
-                "limited" => on.limited = reader.word(value, &what, &TROUBLE).map(|w| w.value),
-                "down" => on.down = reader.word(value, &what, &TROUBLE).map(|w| w.value),
-                "invalid" => {
-                    let words = [
-                        ("repair", OnInvalid::Repair),
-                        ("stronger", OnInvalid::Stronger),
-                        ("next", OnInvalid::Next),
-                        ("fail", OnInvalid::Fail),
-                    ];
-                    on.invalid = reader.word(value, &what, &words).map(|w| w.value);
-                }
+                "slow" => on.slow = Setting::of(reader.word(value, &what, &SLOW), reader),
+                "limited" => on.limited = Setting::of(reader.word(value, &what, &TROUBLE), reader),
+                "down" => on.down = Setting::of(reader.word(value, &what, &TROUBLE), reader),
+                "invalid" => on.invalid = Setting::of(reader.word(value, &what, &INVALID), reader),
                 "too_long" => {
-                    let words = [("larger", OnTooLong::Larger), ("fail", OnTooLong::Fail)];
-                    on.too_long = reader.word(value, &what, &words).map(|w| w.value);
+                    on.too_long = Setting::of(reader.word(value, &what, &TOO_LONG), reader);
                 }
-                "refused" => {
-                    let words = [
-                        ("stronger", OnRefused::Stronger),
-                        ("next", OnRefused::Next),
-                        ("fail", OnRefused::Fail),
-                    ];
-                    on.refused = reader.word(value, &what, &words).map(|w| w.value);
-                }
-                _ => {
-                    let words = [("fail", OnRejected::Fail), ("accept", OnRejected::Accept)];
-                    on.rejected = reader.word(value, &what, &words).map(|w| w.value);
-                }
+                "refused" => on.refused = Setting::of(reader.word(value, &what, &REFUSED), reader),
+                _ => on.rejected = Setting::of(reader.word(value, &what, &REJECTED), reader),
             }
         }
         on
@@ -299,9 +344,12 @@ impl RawBudget {
         for (key, value) in reader.map(node, &keys::BUDGET) {
             let what = format!("`budget.{}`", key.name);
             match key.name.as_str() {
-                "usd" => budget.usd = reader.dollars(value, &what),
-                "tokens" => budget.tokens = reader.integer(value, &what, 1..=u64::MAX),
-                _ => budget.calls = reader.small(value, &what, 1..=100_000),
+                "usd" => budget.usd = Setting::of(reader.dollars(value, &what), reader),
+                "tokens" => {
+                    let read = reader.integer(value, &what, 1..=u64::MAX);
+                    budget.tokens = Setting::of(read, reader);
+                }
+                _ => budget.calls = Setting::of(reader.small(value, &what, 1..=100_000), reader),
             }
         }
         budget
@@ -311,9 +359,9 @@ impl RawBudget {
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         Self {
-            usd: self.usd.clone().or_else(|| base.usd.clone()),
-            tokens: self.tokens.clone().or_else(|| base.tokens.clone()),
-            calls: self.calls.clone().or_else(|| base.calls.clone()),
+            usd: first(self.usd.as_ref(), base.usd.as_ref()),
+            tokens: first(self.tokens.as_ref(), base.tokens.as_ref()),
+            calls: first(self.calls.as_ref(), base.calls.as_ref()),
         }
     }
 }

@@ -85,3 +85,43 @@ async fn a_folder_that_does_not_change_is_published_once() {
     assert!(quiet.is_err());
     assert_eq!(watch.current().generation, 1);
 }
+
+/// Two simulated models, one of them the default; limits and deadline as given.
+fn configuration(model: &str, deadline: &str, runs: &str) -> String {
+    format!(
+        "providers:\n  sim: {{kind: simulated, regime: calm}}\n\
+         models:\n  one: {{paths: [{{provider: sim, model: flagship}}]}}\n  \
+         two: {{paths: [{{provider: sim, model: light}}]}}\n\
+         defaults: {{model: {model}, deadline: {deadline}}}\n\
+         limits: {{concurrent_runs: {runs}}}\n"
+    )
+}
+
+#[tokio::test]
+async fn a_changed_configuration_is_live_and_a_broken_one_leaves_the_last_good_one_in_force() {
+    let (dir, folder) = folder();
+    let path = dir.path().join("punctual.yaml");
+    std::fs::write(&path, configuration("one", "30s", "3")).unwrap();
+    let watch = Watch::with_poll(folder, Environment::default(), NEVER);
+    let model = |c: &Catalog| c.workflows["a"].plan.models[0].name.clone();
+    assert_eq!(model(&watch.current()), "one");
+    std::fs::write(&path, configuration("two", "20s", "5")).unwrap();
+    let changed = until(&watch, |c| c.configuration.limits.concurrent_runs == Some(5)).await;
+    assert_eq!(model(&changed), "two");
+    assert_eq!(changed.workflows["a"].plan.deadline, Duration::from_secs(20));
+    std::fs::write(&path, configuration("three", "10s", "7")).unwrap();
+    let broken = until(&watch, |c| !c.configuration_problems.is_empty()).await;
+    assert_eq!(broken.configuration, changed.configuration);
+    assert_eq!(broken.workflows["a"].plan, changed.workflows["a"].plan);
+    assert!(broken.configuration_problems[0].message.contains("no model 'three'"));
+    // What is dropped meanwhile is served on the last good one.
+    std::fs::write(dir.path().join("workflows/b.yaml"), GOOD).unwrap();
+    let more = until(&watch, |c| c.workflows.contains_key("b")).await;
+    assert_eq!(more.workflows["b"].plan.deadline, Duration::from_secs(20));
+    std::fs::write(&path, configuration("one", "10s", "7")).unwrap();
+    let mended = until(&watch, |c| c.configuration_problems.is_empty()).await;
+    assert_eq!(
+        (model(&mended).as_str(), mended.workflows["a"].plan.deadline.as_secs()),
+        ("one", 10)
+    );
+}

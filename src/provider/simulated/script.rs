@@ -14,7 +14,7 @@ use super::draw::{Ending, Fate, Key, PROVIDER_OF_PATH, draw, seconds};
 use super::excerpt::{boundary, hash};
 use super::garbage::garbage;
 use super::recording::Recordings;
-use super::regime::{Regime, UnknownRegime};
+use super::regime::{PathFigures, ProviderFigures, Regime, ShapeFigures, UnknownRegime};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
 use crate::domain::provider::SimulatorSettings;
@@ -106,6 +106,17 @@ impl Simulation {
             "strong" => 3,
             other => (hash(other.as_bytes()) % 4) as u8,
         }
+    }
+
+    /// What a model's exchanges are drawn from: its path's figures, its provider's, and what all have in common.
+    #[must_use]
+    pub fn figures(
+        &self,
+        model: &str,
+    ) -> (&'static PathFigures, &'static ProviderFigures, &'static ShapeFigures) {
+        let path = usize::from(self.path(model));
+        let provider = self.place.unwrap_or(PROVIDER_OF_PATH[path]);
+        (&self.regime.paths[path], self.regime.provider(provider), &self.regime.shape)
     }
 
     /// Lays out an exchange: its answer, its fate, and what is seen of them when.

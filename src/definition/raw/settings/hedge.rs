@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::CUTOFFS;
+use super::{CUTOFFS, HEDGE};
 use crate::definition::keys;
 use crate::definition::page::{Reader, WRONG_VALUE};
 use crate::definition::yaml::{Kind, Node};
@@ -11,8 +11,7 @@ use crate::domain::plan::{After, Hedge};
 /// `off`, `auto` or `{after: p95, max_extra: 10%}`.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Hedge> {
     if !matches!(node.kind, Kind::Map(_)) {
-        let words = [("off", Hedge::Off), ("auto", Hedge::Auto)];
-        return reader.word(node, what, &words).map(|w| w.value);
+        return reader.word(node, what, &HEDGE).map(|w| w.value);
     }
     let (mut written, mut after, mut max_extra) = (false, None, Hedge::MAX_EXTRA);
     for (key, value) in reader.map(node, &keys::HEDGE) {
