@@ -113,3 +113,24 @@ fn the_documented_configuration_loads() {
     assert_eq!(catalog.configuration.model("quick").unwrap().paths.len(), 3);
     assert_eq!(catalog.configuration.limits.concurrent_runs, Some(8));
 }
+
+#[test]
+fn every_lint_is_told_in_its_exact_words_and_shown_by_no_file_that_is_fine() {
+    let path = Path::new("tests/definitions/lint/config/punctual.yaml");
+    let source = Source::new("punctual.yaml", std::fs::read_to_string(path).unwrap());
+    let configuration = config::load(source, path, &environment()).0.unwrap();
+    let (mut differing, mut codes) = (Vec::new(), std::collections::BTreeSet::new());
+    for path in files("tests/definitions/lint") {
+        let lowered = load_file(&path, &configuration);
+        let text = render(&lowered.diagnostics);
+        assert!(lowered.workflow.is_some(), "{text}");
+        if path.file_stem().unwrap().to_str().unwrap().ends_with("_fine") {
+            assert_eq!(text, "\n", "{}", path.display());
+            continue;
+        }
+        codes.extend(lowered.diagnostics.iter().map(|found| found.code.0));
+        compare(&path, &text, &mut differing);
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    assert!(codes.len() >= 14, "{codes:?}");
+}

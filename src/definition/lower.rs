@@ -174,7 +174,14 @@ impl Lowering<'_> {
         if self.reader.found.iter().any(Diagnostic::is_error) {
             return None;
         }
-        lint::lint(&mut self.reader, raw, &plan, &drafts);
+        let subject = lint::Subject {
+            raw,
+            plan: &plan,
+            drafts: &drafts,
+            input: &input.shape,
+            output: &output,
+        };
+        lint::lint(&mut self.reader, &subject);
         let steps = step::contents(drafts, &order?)?;
         Some(Parts {
             plan,

@@ -3,7 +3,7 @@
 //! Rooms that check expressions, templates and shapes return findings about the text they were given; the
 //! definition room maps them into the file and prints them. Codes are stable: P01 YAML and keys, P02
 //! references, P03 shapes and schemas, P04 the graph, P05 configuration and models, P06 files and limits,
-//! P09 not yet supported.
+//! P08 advice on structure, P09 not yet supported.
 
 use std::fmt;
 use std::ops::Range;

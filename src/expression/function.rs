@@ -40,6 +40,7 @@ pub enum Function {
 }
 
 /// One row of [`TABLE`].
+#[derive(Debug)]
 pub struct Entry {
     /// Which.
     pub function: Function,
@@ -49,6 +50,10 @@ pub struct Entry {
     pub arity: (usize, usize),
     /// Arguments and result, for messages and the reference.
     pub signature: &'static str,
+    /// What it yields, for the reference.
+    pub about: &'static str,
+    /// An expression, and its value as JSON; `vars` is `{limit: 3}` there.
+    pub example: (&'static str, &'static str),
 }
 
 /// Most arguments of `min(a, b, …)`.
@@ -56,38 +61,143 @@ const MANY: usize = 16;
 
 /// Every function. Where an argument is `any`, so is the result.
 pub const TABLE: [Entry; 17] = [
-    entry(Function::Length, "length", (1, 1), "length(text | list) -> integer"),
-    entry(Function::Sum, "sum", (1, 1), "sum(list of numbers) -> number"),
-    entry(Function::Min, "min", (1, MANY), "min(list of numbers) -> number | null, min(a, b, …)"),
-    entry(Function::Max, "max", (1, MANY), "max(list of numbers) -> number | null, max(a, b, …)"),
-    entry(Function::Round, "round", (1, 2), "round(number, digits = 0) -> number"),
-    entry(
-        Function::Contains,
-        "contains",
-        (2, 2),
-        "contains(text, part) or (list, item) -> boolean",
-    ),
-    entry(Function::StartsWith, "starts_with", (2, 2), "starts_with(text, start) -> boolean"),
-    entry(Function::Lower, "lower", (1, 1), "lower(text) -> string"),
-    entry(Function::Trim, "trim", (1, 1), "trim(text) -> string"),
-    entry(Function::Split, "split", (2, 2), "split(text, \"separator\") -> list of strings"),
-    entry(Function::Chunks, "chunks", (2, 2), "chunks(text, tokens) -> list of strings"),
-    entry(Function::Batches, "batches", (2, 2), "batches(list, size) -> list of lists"),
-    entry(Function::Flatten, "flatten", (1, 1), "flatten(list of lists) -> list"),
-    entry(Function::Unique, "unique", (1, 1), "unique(list) -> list"),
-    entry(Function::Take, "take", (2, 2), "take(list, count) -> list"),
-    entry(Function::Join, "join", (2, 2), "join(list of strings, \"separator\") -> string"),
-    entry(Function::Keys, "keys", (1, 1), "keys(object) -> list of strings"),
+    Entry {
+        function: Function::Length,
+        name: "length",
+        arity: (1, 1),
+        signature: "length(text | list) -> integer",
+        about: "characters of a text, items of a list",
+        example: ("length([\"a\", \"b\"])", "2"),
+    },
+    Entry {
+        function: Function::Sum,
+        name: "sum",
+        arity: (1, 1),
+        signature: "sum(list of numbers) -> number",
+        about: "the sum; null items are passed over, an empty list is 0",
+        example: ("sum([1.1, 2.2])", "3.3"),
+    },
+    Entry {
+        function: Function::Min,
+        name: "min",
+        arity: (1, MANY),
+        signature: "min(list of numbers) -> number | null, min(a, b, …)",
+        about: "the least; null for an empty list",
+        example: ("min(3, 1, 2)", "1"),
+    },
+    Entry {
+        function: Function::Max,
+        name: "max",
+        arity: (1, MANY),
+        signature: "max(list of numbers) -> number | null, max(a, b, …)",
+        about: "the greatest; null for an empty list",
+        example: ("max([3, 1, 2])", "3"),
+    },
+    Entry {
+        function: Function::Round,
+        name: "round",
+        arity: (1, 2),
+        signature: "round(number, digits = 0) -> number",
+        about: "to so many digits, halves away from zero",
+        example: ("round(2.345, 2)", "2.35"),
+    },
+    Entry {
+        function: Function::Contains,
+        name: "contains",
+        arity: (2, 2),
+        signature: "contains(text, part) or (list, item) -> boolean",
+        about: "whether a text has a part, exactly as written, or a list an item",
+        example: ("contains(\"refund policy\", \"fund\")", "true"),
+    },
+    Entry {
+        function: Function::StartsWith,
+        name: "starts_with",
+        arity: (2, 2),
+        signature: "starts_with(text, start) -> boolean",
+        about: "whether a text starts so",
+        example: ("starts_with(\"INV-7\", \"INV-\")", "true"),
+    },
+    Entry {
+        function: Function::Lower,
+        name: "lower",
+        arity: (1, 1),
+        signature: "lower(text) -> string",
+        about: "in small letters",
+        example: ("lower(\"Total DUE\")", "\"total due\""),
+    },
+    Entry {
+        function: Function::Trim,
+        name: "trim",
+        arity: (1, 1),
+        signature: "trim(text) -> string",
+        about: "without white space at both ends",
+        example: ("trim(\"  a b \")", "\"a b\""),
+    },
+    Entry {
+        function: Function::Split,
+        name: "split",
+        arity: (2, 2),
+        signature: "split(text, \"separator\") -> list of strings",
+        about: "the parts between separators; joined with them they are the text again",
+        example: ("split(\"a,b,,c\", \",\")", "[\"a\", \"b\", \"\", \"c\"]"),
+    },
+    Entry {
+        function: Function::Chunks,
+        name: "chunks",
+        arity: (2, 2),
+        signature: "chunks(text, tokens) -> list of strings",
+        about: "pieces of at most so many tokens, cut at paragraph, line or sentence ends where one fits; put together they are the text",
+        example: ("chunks(\"One. Two.\", 2)", "[\"One. \", \"Two.\"]"),
+    },
+    Entry {
+        function: Function::Batches,
+        name: "batches",
+        arity: (2, 2),
+        signature: "batches(list, size) -> list of lists",
+        about: "lists of at most so many items, in order",
+        example: ("batches([1, 2, 3], 2)", "[[1, 2], [3]]"),
+    },
+    Entry {
+        function: Function::Flatten,
+        name: "flatten",
+        arity: (1, 1),
+        signature: "flatten(list of lists) -> list",
+        about: "a list of lists as one list",
+        example: ("flatten([[1], [2, 3]])", "[1, 2, 3]"),
+    },
+    Entry {
+        function: Function::Unique,
+        name: "unique",
+        arity: (1, 1),
+        signature: "unique(list) -> list",
+        about: "each item once, in the order of first appearance",
+        example: ("unique([\"b\", \"a\", \"b\"])", "[\"b\", \"a\"]"),
+    },
+    Entry {
+        function: Function::Take,
+        name: "take",
+        arity: (2, 2),
+        signature: "take(list, count) -> list",
+        about: "the first items",
+        example: ("take([1, 2, 3], 2)", "[1, 2]"),
+    },
+    Entry {
+        function: Function::Join,
+        name: "join",
+        arity: (2, 2),
+        signature: "join(list of strings, \"separator\") -> string",
+        about: "texts as one text",
+        example: ("join([\"a\", \"b\"], \", \")", "\"a, b\""),
+    },
+    Entry {
+        function: Function::Keys,
+        name: "keys",
+        arity: (1, 1),
+        signature: "keys(object) -> list of strings",
+        about: "the names of an object's fields",
+        example: ("keys(vars)", "[\"limit\"]"),
+    },
 ];
-
-const fn entry(
-    function: Function,
-    name: &'static str,
-    arity: (usize, usize),
-    signature: &'static str,
-) -> Entry {
-    Entry { function, name, arity, signature }
-}
 
 impl Function {
     /// The function of that name.

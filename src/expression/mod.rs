@@ -12,6 +12,8 @@ use serde_json::Value;
 use crate::domain::finding::Finding;
 use crate::domain::shape::{Scope, Shape};
 
+pub use function::{Entry, Function, TABLE};
+
 mod ast;
 mod builtin;
 mod call;

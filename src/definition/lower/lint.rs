@@ -1,82 +1,144 @@
-//! Warnings: what works, and will not hold the deadline when it matters.
+//! Warnings: what loads, and will be late, fragile or useless when it matters. One file a kind.
+//!
+//! The rule is no false alarm: each says only what follows from the graph, the texts and the configuration, with
+//! the numbers it used, and what to write instead. Times are priors, see `pace`.
 
+use std::collections::BTreeMap;
+
+use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::lower::draft::Draft;
+use crate::definition::lower::text::Origin;
 use crate::definition::page::Reader;
 use crate::definition::raw::RawWorkflow;
-use crate::domain::finding::Code;
+use crate::definition::yaml::ContentMap;
+use crate::domain::finding::Finding;
 use crate::domain::id::StepIx;
 use crate::domain::plan::{Plan, Work};
+use crate::domain::shape::Shape;
+use crate::expression::{Expression, Mention};
 
-/// An answer without a bound of its own on the longest chain.
-pub const UNBOUNDED_ANSWER: Code = Code("P0411");
-/// An essential step with a single path.
-pub const SINGLE_PATH: Code = Code("P0509");
-/// A budget that cannot be kept, as a price is unknown.
-pub const UNKNOWN_PRICE: Code = Code("P0510");
+mod bound;
+mod deadline;
+mod hold;
+mod order;
+mod pace;
+mod price;
+mod quota;
+mod split;
+mod unheard;
+mod unused;
+mod verdict;
+mod wording;
 
-/// Looks for them.
-pub fn lint(reader: &mut Reader<'_>, raw: &RawWorkflow, plan: &Plan, drafts: &[Draft<'_>]) {
-    let draft = |name: &str| drafts.iter().find(|draft| draft.name() == name);
-    for ix in critical_path(plan) {
-        let step = plan.step(ix);
-        let Some(draft) = draft(&step.name).filter(|d| d.settings.max_tokens.is_none()) else {
-            continue;
-        };
-        reader
-            .warn(
-                UNBOUNDED_ANSWER,
-                &draft.raw.key.span,
-                format!("step '{}' is on the longest chain and has no `max_tokens`", step.name),
-            )
-            .help("1024 is assumed; a bound near the usual length cuts a runaway answer early");
-    }
-    for step in &plan.steps {
-        let (Work::Model { model, .. }, Some(draft)) = (&step.work, draft(&step.name)) else {
-            continue;
-        };
-        let model = plan.model(*model);
-        if let ([path], false) = (model.paths.as_slice(), step.optional) {
-            let span = draft.model_span.as_ref().unwrap_or(&draft.raw.key.span);
-            let message = format!(
-                "step '{}' has a single path, {}: when it is slow there is no other",
-                step.name,
-                plan.path(*path).label
-            );
-            reader
-                .warn(SINGLE_PATH, span, message)
-                .help(format!("add a path at another provider to model '{}'", model.name));
+use pace::Timeline;
+
+/// A sound workflow, as the lints see it.
+pub struct Subject<'a> {
+    /// What the file says.
+    pub raw: &'a RawWorkflow,
+    /// What follows from it.
+    pub plan: &'a Plan,
+    /// Its steps, in the order of the file.
+    pub drafts: &'a [Draft<'a>],
+    /// The shape of its arguments.
+    pub input: &'a Shape,
+    /// Its result.
+    pub output: &'a [(String, Expression)],
+}
+
+/// The subject, and what several lints ask of it.
+struct Look<'a> {
+    subject: &'a Subject<'a>,
+    /// What each step mentions, by place in the file.
+    mentions: Vec<Vec<Mention>>,
+    /// What the result mentions.
+    output: Vec<Mention>,
+    timeline: Timeline,
+    /// Place in the file of each step of the plan.
+    places: Vec<usize>,
+}
+
+/// Looks for all of them.
+pub fn lint(reader: &mut Reader<'_>, subject: &Subject<'_>) {
+    let look = Look::at(subject);
+    bound::lint(reader, &look);
+    quota::lint(reader, &look);
+    price::lint(reader, &look);
+    order::lint(reader, &look);
+    split::lint(reader, &look);
+    hold::lint(reader, &look);
+    deadline::lint(reader, &look);
+    verdict::lint(reader, &look);
+    wording::lint(reader, &look);
+    unused::lint(reader, &look);
+    unheard::lint(reader, &look);
+}
+
+impl<'a> Look<'a> {
+    fn at(subject: &'a Subject<'a>) -> Self {
+        let by_name: BTreeMap<&str, usize> =
+            subject.drafts.iter().enumerate().map(|(at, draft)| (draft.name(), at)).collect();
+        let place = |name: &str| by_name.get(name).copied().unwrap_or(0);
+        let places: Vec<usize> = subject.plan.steps.iter().map(|step| place(&step.name)).collect();
+        let output = subject.output.iter().flat_map(|(_, text)| text.mentions()).collect();
+        Self {
+            subject,
+            mentions: subject.drafts.iter().map(mentions).collect(),
+            output,
+            timeline: Timeline::of(subject, &places, &[]),
+            places,
         }
     }
-    let unpriced = plan.paths.iter().find(|path| path.profile.price.is_none());
-    if let (Some(usd), Some(path)) = (&raw.budget.usd, unpriced) {
-        let message =
-            format!("`budget.usd` cannot be kept on {}: its price is unknown", path.label);
-        reader
-            .warn(UNKNOWN_PRICE, &usd.span, message)
-            .help("add price: {in: …, out: …} to the path in punctual.yaml, or bound `calls`");
+
+    fn draft(&self, ix: StepIx) -> &'a Draft<'a> {
+        &self.subject.drafts[self.places[ix.at()]]
+    }
+
+    fn mentions(&self, ix: StepIx) -> &[Mention] {
+        &self.mentions[self.places[ix.at()]]
+    }
+
+    fn plan(&self) -> &'a Plan {
+        self.subject.plan
+    }
+
+    /// Steps that a model does, in the order of the plan.
+    fn asked(&self) -> impl Iterator<Item = StepIx> + use<'_, 'a> {
+        let plan = self.plan();
+        plan.step_ixs().filter(|ix| matches!(plan.step(*ix).work, Work::Model { .. }))
     }
 }
 
-/// The chain of required steps with the largest sum of bounds, from root to end.
-fn critical_path(plan: &Plan) -> Vec<StepIx> {
-    let mut best: Vec<(u64, Option<StepIx>)> = Vec::with_capacity(plan.steps.len());
-    for step in &plan.steps {
-        let own = match &step.work {
-            Work::Model { max_tokens, .. } if !step.optional => u64::from(*max_tokens),
-            _ => 0,
-        };
-        let before = step.needs.iter().map(|need| (best[need.step.at()].0, need.step)).max();
-        best.push((own + before.map_or(0, |b| b.0), before.map(|b| b.1)));
+/// Everything that the texts of a step mention.
+fn mentions(draft: &Draft<'_>) -> Vec<Mention> {
+    let templates = [&draft.prompt, &draft.system].into_iter().flatten();
+    let expressions = [&draft.each, &draft.when].into_iter().flatten();
+    let mut mentions: Vec<Mention> = templates.flat_map(|text| text.body.mentions()).collect();
+    mentions.extend(expressions.flat_map(|text| text.body.mentions()));
+    let value = draft.raw.value.iter().flat_map(|value| value.fields.iter().map(|(_, text)| text));
+    let others = value.chain(&draft.raw.check).chain(&draft.raw.shrink);
+    let parsed = others.filter_map(|text| Expression::parse(&text.text).ok());
+    mentions.extend(parsed.flat_map(|text| text.mentions()));
+    mentions
+}
+
+/// Warns of something in a text, where it stands.
+fn warn_in(reader: &mut Reader<'_>, finding: &Finding, origin: &Origin) {
+    if reader.is_full() {
+        return;
     }
-    let end = plan.step_ixs().max_by_key(|ix| best[ix.at()].0);
-    let mut chain = Vec::new();
-    let mut at = end;
-    while let Some(ix) = at {
-        if !plan.step(ix).optional {
-            chain.push(ix);
+    match origin {
+        Origin::Here(node) => {
+            let range = ContentMap::of(&reader.page.source, node).locate(&finding.range);
+            let found = reader.warn(finding.code, &range, &finding.message);
+            found.help.clone_from(&finding.help);
         }
-        at = best[ix.at()].1;
+        Origin::File(source) => {
+            let (code, range) = (finding.code, &finding.range);
+            let mut found =
+                Diagnostic::at(Severity::Warning, code, source, range, &finding.message);
+            found.help.clone_from(&finding.help);
+            reader.found.push(found);
+        }
     }
-    chain.reverse();
-    chain
 }
