@@ -74,7 +74,7 @@ impl Provider for Instant {
             sink.first_token();
             let text = String::from("{\"text\": \"done\"}");
             sink.piece(&text, 5);
-            Ok(Reply { text, usage: USAGE })
+            Ok(Reply { text, usage: USAGE, invented: false })
         })
     }
 }

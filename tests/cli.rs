@@ -314,7 +314,7 @@ fn explain_draws_the_graph_and_spells_out_the_cutoffs() {
 fn a_run_can_be_looked_at_afterwards() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();
-    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let input = format!("@{folder}/workflows/inputs/support_triage.json");
     let run = ["run", "support_triage", "--dir", &folder, "--input", &input];
     let left = bench.run(&simulated(&run));
     assert_eq!(left.code, 0, "{}", left.err);
@@ -392,7 +392,7 @@ fn the_demo_shows_a_cut_a_swap_and_a_repair_from_anywhere() {
 fn the_demo_comes_about_by_the_same_decisions_in_virtual_time() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();
-    let input = format!("@{folder}/tests/inputs/support_triage.json");
+    let input = format!("@{folder}/workflows/inputs/support_triage.json");
     let run = ["run", "support_triage", "--dir", &folder, "--input", &input, "--json"];
     let luck = ["--simulate", "brownout", "--seed", "68", "--speed", "max"];
     let report = json(&bench.run(&[&run[..], &luck[..]].concat()).out);

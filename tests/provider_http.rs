@@ -122,7 +122,7 @@ async fn a_streamed_answer_arrives_in_pieces_with_its_counts() {
     let server = Loopback::start([stream(&[": hello\n\n", HEL, LO, STOP, COUNTS, DONE])]).await;
     let (reply, heard) = ask(&*chat(&server)).await;
     let usage = Usage { input: 9, cached_input: 4, output: 2, estimated: false };
-    assert_eq!(reply, Ok(Reply { text: "Hello".to_owned(), usage }));
+    assert_eq!(reply, Ok(Reply { text: "Hello".to_owned(), usage, invented: false }));
     assert_eq!((heard.first_tokens, heard.text.as_str(), heard.usage), (1, "Hello", Some(usage)));
     let request = &server.requests()[0];
     assert!(request.head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{}", request.head);

@@ -16,6 +16,7 @@ use punctual::driver::clock::Clock;
 use punctual::driver::{CallOptions, Host, HostSettings, Lanes};
 use punctual::provider::simulated::{Pace, Recordings, Simulator};
 use punctual::trace::report::RunReport;
+use punctual::world::case::play;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -26,7 +27,8 @@ fn text(file: &str) -> String {
 }
 
 fn json(file: &str) -> Value {
-    serde_json::from_str(&text(file)).unwrap()
+    let path = root().join("workflows/inputs").join(file);
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 fn catalog(seed: u64) -> Catalog {
@@ -37,8 +39,11 @@ fn catalog(seed: u64) -> Catalog {
 fn files() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("workflows")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|e| e == "yaml")).collect();
+    let workflow = |path: &PathBuf| {
+        let name = path.to_string_lossy();
+        name.ends_with(".yaml") && !name.ends_with(".cases.yaml")
+    };
+    let mut files: Vec<PathBuf> = paths.filter(workflow).collect();
     files.sort();
     files
 }
@@ -57,7 +62,7 @@ async fn run(workflow: &str, seed: u64) -> RunReport {
 async fn run_on(workflow: &str, input: Value, seed: u64) -> RunReport {
     let catalog = catalog(seed);
     let clock = Clock::start();
-    let recordings = Arc::new(Recordings::shipped());
+    let recordings = Arc::new(Recordings::of(catalog.cases.values().map(AsRef::as_ref)));
     let mut lanes = Lanes::default();
     for provider in &catalog.configuration.providers {
         let Dialect::Simulated(settings) = &provider.dialect else { unreachable!() };
@@ -91,6 +96,33 @@ fn every_shipped_file_loads_without_a_diagnostic() {
         assert!(found.is_empty(), "{}", found.join("\n"));
         assert_eq!(catalog.workflows.keys().collect::<Vec<_>>(), ["summarize", "support_triage"]);
         assert!(catalog.workflows.values().all(|w| w.exposed && w.plan.deadline.as_secs() <= 50));
+    }
+}
+
+#[test]
+fn every_shipped_case_passes_and_among_them_are_a_repair_a_loss_and_an_honest_failure() {
+    let folder = Folder::at(root()).rehearsed();
+    let catalog = load(&folder, &Environment::default(), None);
+    assert_eq!(
+        catalog.cases.keys().collect::<Vec<_>>(),
+        catalog.workflows.keys().collect::<Vec<_>>()
+    );
+    for (name, cases) in &catalog.cases {
+        assert_eq!(cases.list.len(), cases.written, "{name}");
+        let (mut repaired, mut failed, mut degraded) = (false, false, false);
+        for case in &cases.list {
+            let workflow = &catalog.workflows[name];
+            let played = play(case, workflow, &catalog.configuration.providers, "").unwrap();
+            let told: Vec<String> = played.differences.iter().map(ToString::to_string).collect();
+            assert!(told.is_empty(), "{name}: {}: {}", case.name, told.join("\n"));
+            let mut attempts = played.report.steps.iter().flat_map(|step| &step.attempts);
+            repaired |= attempts.any(|attempt| attempt.cause == "repair");
+            failed |= played.report.outcome == "failed";
+            degraded |= played.report.outcome == "degraded";
+        }
+        // What has no optional part cannot lose one.
+        let optional = catalog.workflows[name].plan.steps.iter().any(|step| step.optional);
+        assert!(repaired && failed && (degraded || !optional), "{name}");
     }
 }
 

@@ -28,7 +28,7 @@ const REGIME: &str = "brownout";
 const SEED: &str = "68";
 const SPEED: &str = "3";
 const WORKFLOW: &str = "support_triage";
-const INPUT: &str = include_str!("../../tests/inputs/support_triage.json");
+const INPUT: &str = include_str!("../../workflows/inputs/support_triage.json");
 /// For the server to leave once its input has ended.
 const LEAVE: Duration = Duration::from_secs(5);
 /// Most lines of a timeline.

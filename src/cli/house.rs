@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::place::{Place, Simulated, State, shown};
 use super::probe;
 use crate::definition::catalog::{Catalog, load};
-use crate::definition::config::{Configuration, Origin};
+use crate::definition::config::Origin;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
 use crate::domain::provider::{Dialect, ProviderSettings, SimulatorSettings};
@@ -63,9 +63,8 @@ impl House {
     ) -> Result<(Arc<Host>, Vec<String>), String> {
         simulated.fits(self.simulated())?;
         let clock = Clock::sped_up(simulated.speed());
-        let configuration = &self.catalog.configuration;
-        let (lanes, wrong) = lanes(configuration, clock);
-        let limits = configuration.limits;
+        let (lanes, wrong) = lanes(&self.catalog, clock);
+        let limits = self.catalog.configuration.limits;
         let settings =
             HostSettings { lanes, limits, store: state.store(), clock, seed: simulated.seed };
         Ok((Arc::new(Host::new(settings)), wrong))
@@ -128,11 +127,13 @@ pub async fn prepared(
     (folder, environment)
 }
 
-/// Every provider of a configuration that can be sent exchanges, and what is wrong with the others.
+/// Every provider of a catalog that can be sent exchanges, and what is wrong with the others. Simulated ones know its
+/// cases.
 #[must_use]
-pub fn lanes(configuration: &Configuration, clock: Clock) -> (Lanes, Vec<String>) {
+pub fn lanes(catalog: &Catalog, clock: Clock) -> (Lanes, Vec<String>) {
+    let configuration = &catalog.configuration;
     let pace = Pace::of(clock.speed()).unwrap_or(Pace::REAL);
-    let recordings = Arc::new(Recordings::shipped());
+    let recordings = recordings(catalog);
     let simulate = |one: &ProviderSettings, settings: &SimulatorSettings| -> Arc<dyn Provider> {
         match Simulator::new(&one.name, settings, pace, recordings.clone()) {
             Ok(simulator) => Arc::new(simulator),
@@ -158,6 +159,12 @@ pub fn lanes(configuration: &Configuration, clock: Clock) -> (Lanes, Vec<String>
         }
     }
     (lanes, wrong)
+}
+
+/// What a catalog's cases have in store for the simulator.
+#[must_use]
+pub fn recordings(catalog: &Catalog) -> Arc<Recordings> {
+    Arc::new(Recordings::of(catalog.cases.values().map(AsRef::as_ref)))
 }
 
 /// Whether a provider's answers are made up.

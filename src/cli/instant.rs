@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::house::House;
+use super::house::{House, recordings};
 use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::driver::{Refusal, clock, fitting};
-use crate::provider::simulated::Recordings;
 use crate::run::Run;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
@@ -30,7 +29,7 @@ pub fn play(
     let bound = workflow.plan.deadline;
     let deadline = deadline.map_or(bound, |own| own.clamp(Duration::from_millis(100), bound));
     let id = RunId::new(getrandom::u64().unwrap_or(seed));
-    let recordings = Arc::new(Recordings::shipped());
+    let recordings = recordings(&house.catalog);
     let mut world = World::of(&house.catalog.configuration.providers, &recordings)
         .map_err(|error| Refusal::InvalidInput(error.to_string()))?;
     world.arrive(Run::new(id, workflow.clone(), input, deadline, seed), Timestamp::ZERO);

@@ -26,6 +26,7 @@ mod story;
 mod summary;
 mod table;
 mod terminal;
+mod test;
 mod timeline;
 mod trace;
 
@@ -66,6 +67,7 @@ enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
     Run(run::Run),
+    Test(test::Test),
     Check(check::Check),
     Explain(explain::Explain),
     List(list::List),
@@ -109,6 +111,7 @@ impl Command {
             Self::Demo(demo) => demo.run().await,
             Self::Serve(serve) => serve.run().await,
             Self::Run(run) => run.run().await,
+            Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
             Self::List(list) => list.run().await,
@@ -122,7 +125,7 @@ impl Command {
     const fn lost(&self) -> Exit {
         match self {
             // 1 would say that something is wrong with the files.
-            Self::Check(_) => Exit::Usage,
+            Self::Check(_) | Self::Test(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
             | Self::Run(_)
@@ -139,6 +142,7 @@ impl Command {
             Self::Serve(_) => Level::Serving,
             Self::Demo(_)
             | Self::Run(_)
+            | Self::Test(_)
             | Self::Check(_)
             | Self::Explain(_)
             | Self::List(_)

@@ -9,7 +9,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::exit::Exit;
-use super::house::{House, lanes, prepared};
+use super::house::{House, is_simulated, lanes, prepared};
 use super::output;
 use super::place::{Place, Simulated, Speed, State};
 use super::summary::count;
@@ -149,8 +149,9 @@ async fn relay(
         let catalog = catalogs.borrow_and_update().clone();
         let (old, new) = (&last.configuration, &catalog.configuration);
         // The same providers keep their connections and the counts of their minute.
-        if old.providers != new.providers || old.limits != new.limits {
-            let (lanes, wrong) = lanes(new, clock);
+        let answers = !last.same_cases(&catalog) && new.providers.iter().any(is_simulated);
+        if old.providers != new.providers || old.limits != new.limits || answers {
+            let (lanes, wrong) = lanes(&catalog, clock);
             for error in wrong {
                 tracing::error!("{error}");
             }

@@ -16,12 +16,15 @@ use crate::definition::shelf::{FileProblem, Shelf, UNREADABLE, read_file};
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
 use crate::workflow::Workflow;
+use crate::workflow::case::Cases;
 
+mod cases;
 mod configuration;
 mod shelves;
 #[cfg(test)]
 mod tests;
 
+pub use cases::{cases_beside, load_cases, workflow_beside};
 use shelves::{shelves, slashes, stem};
 
 /// Most workflow files of one folder.
@@ -40,6 +43,8 @@ pub const NO_FOLDER: Code = Code("P0608");
 pub struct Catalog {
     /// By tool name.
     pub workflows: BTreeMap<String, Arc<Workflow>>,
+    /// The cases beside them, by the same names.
+    pub cases: BTreeMap<String, Arc<Cases>>,
     /// All problems of all files, by file and place.
     pub diagnostics: Vec<Diagnostic>,
     /// Files that cannot be used.
@@ -75,9 +80,19 @@ impl Catalog {
             && self.workflows.iter().all(|(name, one)| {
                 other.workflows.get(name).is_some_and(|two| Arc::ptr_eq(one, two))
             })
+            && self.same_cases(other)
             && self.diagnostics == other.diagnostics
             && self.quarantined == other.quarantined
             && self.configuration == other.configuration
+    }
+
+    /// Whether `other` holds the same cases.
+    #[must_use]
+    pub fn same_cases(&self, other: &Self) -> bool {
+        let versions = |catalog: &Self| -> Vec<(String, u64)> {
+            catalog.cases.iter().map(|(name, cases)| (name.clone(), cases.version)).collect()
+        };
+        versions(self) == versions(other)
     }
 
     /// Whether no file has an error.
@@ -99,13 +114,15 @@ impl Catalog {
 /// ```
 #[must_use]
 pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalog>) -> Catalog {
-    let mut loading = Loading { previous, diagnostics: Vec::new(), files: Vec::new() };
+    let mut loading =
+        Loading { previous, diagnostics: Vec::new(), files: Vec::new(), case_files: Vec::new() };
     let configuration = loading.configuration(folder, environment);
     let mut problems = loading.diagnostics.clone();
     problems.retain(Diagnostic::is_error);
     Diagnostic::sort(&mut problems);
     let mut catalog = Catalog {
         workflows: BTreeMap::new(),
+        cases: BTreeMap::new(),
         diagnostics: Vec::new(),
         quarantined: Vec::new(),
         configuration: Arc::clone(&configuration),
@@ -121,6 +138,9 @@ pub fn load(folder: &Folder, environment: &Environment, previous: Option<&Catalo
     }
     for (name, entries) in found {
         loading.workflow(name, &entries, &mut catalog);
+    }
+    for entry in std::mem::take(&mut loading.case_files) {
+        loading.cases(&entry, &mut catalog);
     }
     let Loading { mut diagnostics, mut files, .. } = loading;
     Diagnostic::sort(&mut diagnostics);
@@ -157,13 +177,15 @@ struct Loading<'a> {
     previous: Option<&'a Catalog>,
     diagnostics: Vec<Diagnostic>,
     files: Vec<PathBuf>,
+    /// Cases files, until their workflows are there.
+    case_files: Vec<Entry>,
 }
 
 impl Loading<'_> {
     /// The workflow files of one folder, sorted.
     fn entries(&mut self, from: Shelf, catalog: &mut Catalog) -> Vec<Entry> {
         let place = Arc::new(from);
-        let names = match place.as_ref() {
+        let names: Vec<String> = match place.as_ref() {
             Shelf::Builtin(files) => files.iter().map(|(name, _)| (*name).to_owned()).collect(),
             Shelf::Disk { root, .. } => match self.list(root) {
                 Ok(names) => names,
@@ -173,6 +195,7 @@ impl Loading<'_> {
                 }
             },
         };
+        self.case_files.extend(Self::case_entries(&names, &place));
         let mut entries: Vec<Entry> = names
             .into_iter()
             .filter_map(|file| {

@@ -163,6 +163,20 @@ impl Configuration {
         }
     }
 
+    /// This configuration with each provider played by the simulator; one of defaults alone gets the simulator's models.
+    #[must_use]
+    pub fn rehearsed(&self, regime: &str, seed: u64) -> Self {
+        if matches!(self.origin, Origin::Found(_) | Origin::Simulated) {
+            return self.on_simulator(regime, seed);
+        }
+        let mut played = self.clone();
+        for provider in &mut played.providers {
+            let settings = SimulatorSettings { regime: regime.to_owned(), seed };
+            provider.dialect = Dialect::Simulated(settings);
+        }
+        played
+    }
+
     /// Whether every answer is made up by the simulator.
     #[must_use]
     pub fn is_simulated(&self) -> bool {

@@ -12,6 +12,8 @@ pub struct Environment {
     set: Vec<String>,
     /// Local servers that were found answering.
     found_local: Vec<FoundLocal>,
+    /// Whether every key counts as there.
+    assumes_keys: bool,
 }
 
 /// A local model server on its usual port, as the caller has found it.
@@ -73,6 +75,20 @@ impl Environment {
     pub fn with_local(mut self, found: Vec<FoundLocal>) -> Self {
         self.found_local = found;
         self
+    }
+
+    /// The same environment with every key that a configuration names counted as there: where nothing is sent, none is
+    /// needed.
+    #[must_use]
+    pub fn assuming_keys(mut self) -> Self {
+        self.assumes_keys = true;
+        self
+    }
+
+    /// Whether every key counts as there.
+    #[must_use]
+    pub fn assumes_keys(&self) -> bool {
+        self.assumes_keys
     }
 
     /// Whether a variable is set and not blank.

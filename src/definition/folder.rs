@@ -15,6 +15,7 @@ pub struct Folder {
     place: Place,
     configuration: Option<PathBuf>,
     simulated: Option<(String, u64)>,
+    rehearsed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +28,18 @@ impl Folder {
     /// A folder on disk. It need not exist yet.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { place: Place::Disk(path.into()), configuration: None, simulated: None }
+        Self {
+            place: Place::Disk(path.into()),
+            configuration: None,
+            simulated: None,
+            rehearsed: false,
+        }
     }
 
     /// The examples built into the program.
     #[must_use]
     pub const fn builtin() -> Self {
-        Self { place: Place::Builtin, configuration: None, simulated: None }
+        Self { place: Place::Builtin, configuration: None, simulated: None, rehearsed: false }
     }
 
     /// The folder to serve: `dir` where given, else `$PUNCTUAL_DIR`, else `current` where it holds
@@ -70,6 +76,20 @@ impl Folder {
     pub fn simulated(mut self, regime: &str, seed: u64) -> Self {
         self.simulated = Some((regime.to_owned(), seed));
         self
+    }
+
+    /// The same folder with each of its providers played by the simulator: models, paths and policies stay as they are,
+    /// and no key is needed. Without a configuration file it is the simulator's own models.
+    #[must_use]
+    pub fn rehearsed(mut self) -> Self {
+        self.rehearsed = true;
+        self
+    }
+
+    /// Whether its providers are played by the simulator.
+    #[must_use]
+    pub const fn is_rehearsed(&self) -> bool {
+        self.rehearsed
     }
 
     /// The folder's path; `None` for the built-in examples.

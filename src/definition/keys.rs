@@ -141,6 +141,22 @@ pub const SERVER_LIMITS: Place = Place {
     extensible: false,
 };
 
+/// A case.
+pub const CASE: Place =
+    place("a case", &["name", "input", "regime", "seed", "deadline", "answers", "expect"]);
+/// `expect` of a case.
+pub const EXPECT: Place =
+    place("`expect`", &["outcome", "missing", "unverified", "failure", "output", "steps", "check"]);
+/// `expect.failure` of a case.
+pub const EXPECT_FAILURE: Place = place("`failure`", &["class", "step", "message"]);
+/// A step in `expect.steps` of a case.
+pub const EXPECT_STEP: Place = place("a step of `expect`", &["status", "attempts"]);
+/// A recorded answer by attempt.
+pub const ATTEMPTS: Place = place("recorded attempts", &["$attempts"]);
+/// A recorded answer with its fate.
+pub const FATE: Place = place("a recorded attempt", &["$fate", "$answer"]);
+
+const CASE_PLACES: [&Place; 6] = [&CASE, &EXPECT, &EXPECT_FAILURE, &EXPECT_STEP, &ATTEMPTS, &FATE];
 const WORKFLOW_PLACES: [&Place; 7] = [&WORKFLOW, &DEFAULTS, &STEP, &BUDGET, &POLICY, &ON, &CUTOFF];
 const CONFIGURATION_PLACES: [&Place; 11] = [
     &CONFIGURATION,
@@ -181,6 +197,12 @@ impl Place {
     }
 
     fn family(&self) -> &'static [&'static Self] {
-        if WORKFLOW_PLACES.contains(&self) { &WORKFLOW_PLACES } else { &CONFIGURATION_PLACES }
+        if CASE_PLACES.contains(&self) {
+            &CASE_PLACES
+        } else if WORKFLOW_PLACES.contains(&self) {
+            &WORKFLOW_PLACES
+        } else {
+            &CONFIGURATION_PLACES
+        }
     }
 }

@@ -37,6 +37,7 @@ mod value;
 mod vars;
 mod version;
 
+pub use answer::NOT_JSON;
 use draft::Draft;
 use models::Models;
 use shape::{Shapes, Typed};

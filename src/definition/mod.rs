@@ -7,10 +7,11 @@
 //! changes. There are two shapes of everything, raw and domain, and never a third.
 //!
 //! Diagnostic codes: P01 YAML, keys and values; P02 references and P03 shapes and schemas (from the rooms below,
-//! shown in the file here); P04 the graph; P05 configuration and models; P06 files and limits; P09 not yet
-//! supported.
+//! shown in the file here); P04 the graph; P05 configuration and models; P06 files and limits; P07 cases; P09 not
+//! yet supported.
 
 pub mod builtin;
+pub mod case;
 pub mod catalog;
 pub mod config;
 pub mod diagnostic;

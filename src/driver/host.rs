@@ -15,7 +15,6 @@ use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
 use crate::domain::provider::ServerLimits;
 use crate::run::Run;
-use crate::schema::Schema;
 use crate::store::RunStore;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
@@ -246,11 +245,10 @@ impl State {
 /// # Errors
 /// [`Refusal::InvalidInput`] where it does not fit.
 pub fn fitting(workflow: &Workflow, input: Value) -> Result<Value, Refusal> {
-    let input = Schema::drop_absent(&workflow.input, input);
-    let violations = workflow.input_schema.violations(&input);
-    if violations.is_empty() {
-        return Ok(Schema::fill_defaults(&workflow.input, input));
-    }
+    let violations = match workflow.fitting(input) {
+        Ok(input) => return Ok(input),
+        Err(violations) => violations,
+    };
     let lines = violations.iter().map(|violation| {
         let place = if violation.pointer.is_empty() { "/" } else { &violation.pointer };
         format!("{place}: {}", violation.message)

@@ -106,7 +106,7 @@ impl Scripted {
         };
         sleep(Duration::from_millis(after)).await;
         sink.piece(&text, 10);
-        Ok(Reply { text, usage })
+        Ok(Reply { text, usage, invented: false })
     }
 }
 

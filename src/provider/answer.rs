@@ -159,7 +159,7 @@ impl Answer {
                     Some(counted) => self.settled(counted, &text),
                     None => self.estimate(&text),
                 };
-                Ok(Reply { text, usage })
+                Ok(Reply { text, usage, invented: false })
             }
         }
     }

@@ -55,12 +55,16 @@ pub struct Draw {
     pub run: u64,
     /// The step's place.
     pub step: u16,
-    /// The item's place.
+    /// The item's number among those that are asked.
     pub item: u32,
+    /// The item's place in its list, for recorded answers.
+    pub place: u32,
     /// The attempt's number within the step or item, from 0.
     pub attempt: u32,
     /// The path's place.
     pub path: u16,
+    /// Tells the run's validated input apart, for recorded answers: [`crate::workflow::case::digest`].
+    pub input: u64,
     /// The workflow's and step's names, for recorded answers.
     pub workflow: String,
     /// See `workflow`.
@@ -84,6 +88,8 @@ pub struct Reply {
     pub text: String,
     /// As counted by the provider, or estimated.
     pub usage: Usage,
+    /// Whether the simulator made the answer up by shape, so that what it says means nothing.
+    pub invented: bool,
 }
 
 /// An exchange without a complete reply.

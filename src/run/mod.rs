@@ -10,7 +10,7 @@ mod prompt;
 mod report;
 mod shrink;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
 use crate::expression::Expression;
 use crate::provider::{Broken, Exchange, Reply};
+use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
@@ -66,8 +67,12 @@ pub struct Run {
     decisions: Vec<Decision>,
     /// Names this run's draws.
     seed: u64,
+    /// Tells its input apart, where a simulator may know it; else 0.
+    input: u64,
     output: Option<Value>,
     simulated: bool,
+    /// Steps whose `check` was not asked of an answer that was made up by shape.
+    unchecked: BTreeSet<StepIx>,
     ticks: u64,
 }
 
@@ -92,8 +97,10 @@ impl Run {
         deadline: Duration,
         seed: u64,
     ) -> Self {
+        let simulated = workflow.plan.providers.iter().any(|provider| provider.simulated);
         Self {
             machine: Machine::new(workflow.plan.clone(), deadline),
+            input: if simulated { digest(&input) } else { 0 },
             content: Content::new(&workflow, input),
             id,
             workflow,
@@ -102,6 +109,7 @@ impl Run {
             seed,
             output: None,
             simulated: false,
+            unchecked: BTreeSet::new(),
             ticks: 0,
         }
     }

@@ -90,8 +90,10 @@ impl Run {
             run: self.seed,
             step: spec.step.0,
             item: spec.item.0,
+            place: self.content.place(spec.step, spec.item),
             attempt: spec.n.saturating_sub(1),
             path: spec.path.0,
+            input: self.input,
             workflow: self.workflow.name.clone(),
             step_name: step_name.to_owned(),
         }

@@ -59,6 +59,7 @@ impl Run {
             output: self.output.clone(),
             missing,
             unverified,
+            unchecked: self.unchecked.iter().map(|step| self.step_name(*step)).collect(),
             failure: self.failure(),
             started_at: started_at.to_owned(),
             elapsed_ms: now.millis(),

@@ -21,6 +21,9 @@ pub struct RunReport {
     pub missing: Vec<String>,
     /// Steps that no validator vouches for.
     pub unverified: Vec<String>,
+    /// Steps whose `check` was not asked of an answer that the simulator made up by shape.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
     /// Why it failed.
     pub failure: Option<FailureReport>,
     /// RFC 3339, UTC.

@@ -3,6 +3,7 @@
 //! Immutable and shared: a run pins the `Arc<Workflow>` it started with, so a reload never changes a run in
 //! flight.
 
+pub mod case;
 pub mod content;
 
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::domain::id::StepIx;
 use crate::domain::plan::Plan;
 use crate::domain::shape::Shape;
 use crate::expression::Expression;
-use crate::schema::Schema;
+use crate::schema::{Schema, Violation};
 use crate::template::Template;
 
 /// One workflow, checked and compiled.
@@ -109,6 +110,28 @@ pub enum Answer {
     Text,
     /// JSON of this schema.
     Json(Schema),
+}
+
+impl Workflow {
+    /// The input as a run sees it: explicit nulls of optional fields dropped, defaults filled in.
+    ///
+    /// # Errors
+    /// Every way in which it does not fit.
+    pub fn fitting(&self, input: Value) -> Result<Value, Vec<Violation>> {
+        let input = Schema::drop_absent(&self.input, input);
+        let violations = self.input_schema.violations(&input);
+        if violations.is_empty() {
+            Ok(Schema::fill_defaults(&self.input, input))
+        } else {
+            Err(violations)
+        }
+    }
+
+    /// The place of the step of that name.
+    #[must_use]
+    pub fn step_named(&self, name: &str) -> Option<usize> {
+        self.steps.iter().position(|step| step.name == name)
+    }
 }
 
 /// The value of a `{text: string}` answer.

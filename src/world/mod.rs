@@ -4,6 +4,7 @@
 //! attempt will do, feeds the runs in order of time, and is done when they all have ended. Everything that
 //! decides is the code that runs live; only the passing of time is played.
 
+pub mod case;
 mod gate;
 
 use std::cmp::Reverse;
@@ -221,7 +222,8 @@ impl World {
                 self.feed(guest, now, |run, at| run.emitted(attempt, tokens, &text, at));
             }
             Update::End(usage) => {
-                let reply = Reply { text: playing.script.text.clone(), usage };
+                let Script { text, invented, .. } = &playing.script;
+                let reply = Reply { text: text.clone(), usage, invented: *invented };
                 self.conclude(guest, attempt, Ok(reply), now);
             }
             Update::Fail(failure, usage) => {

@@ -10,6 +10,7 @@ use crate::definition::diagnostic::Diagnostic;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
 use crate::definition::shelf::read_file;
+use crate::workflow::case::{CASE_REGIME, CASE_SEED};
 
 impl Loading<'_> {
     /// The configuration; the last good one where the file is broken or gone.
@@ -18,6 +19,9 @@ impl Loading<'_> {
         folder: &Folder,
         environment: &Environment,
     ) -> Arc<Configuration> {
+        if folder.is_rehearsed() {
+            return self.rehearsed(folder, environment);
+        }
         let loaded = self.read_configuration(folder, environment);
         if folder.simulation().is_some() {
             // Keys play no part where nothing is sent.
@@ -36,6 +40,22 @@ impl Loading<'_> {
                         Arc::new(Configuration::empty(Origin::File(file)))
                     }
                 }
+            }
+        }
+    }
+
+    /// The file's models with every provider played, or the simulator's own.
+    fn rehearsed(&mut self, folder: &Folder, environment: &Environment) -> Arc<Configuration> {
+        let written = folder.configuration_file().filter(|(file, named)| *named || file.exists());
+        if written.is_none() {
+            return Arc::new(Configuration::simulated(CASE_REGIME, CASE_SEED));
+        }
+        let environment = environment.clone().assuming_keys();
+        match self.read_configuration(folder, &environment) {
+            Some(loaded) => Arc::new(loaded.rehearsed(CASE_REGIME, CASE_SEED)),
+            None => {
+                let file = folder.configuration_file().map(|f| f.0).unwrap_or_default();
+                Arc::new(Configuration::empty(Origin::File(file)))
             }
         }
     }

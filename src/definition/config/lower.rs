@@ -200,6 +200,7 @@ impl Lowering<'_> {
     /// Why a secret cannot be had, without ever looking at its value.
     fn missing(&self, secret: &SecretRef) -> Option<String> {
         match secret {
+            _ if self.environment.assumes_keys() => None,
             SecretRef::Env(name) if self.environment.is_set(name) => None,
             SecretRef::Env(name) => Some(format!("{name} is not set")),
             SecretRef::File(path) => match std::fs::metadata(path) {

@@ -27,7 +27,7 @@ mod script;
 mod tests;
 
 pub use answer::{NoAnswer, answer, tokens_of};
-pub use recording::{Recording, RecordingError, Recordings};
+pub use recording::Recordings;
 pub use regime::UnknownRegime;
 pub use script::{BOUND_PER_MEDIAN, Script, Simulation, Update};
 
@@ -80,7 +80,7 @@ impl Simulator {
     }
 
     async fn play(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
-        let Script { text, updates } = self.simulation.plan_exchange(exchange);
+        let Script { text, invented, updates } = self.simulation.plan_exchange(exchange);
         // Each moment is counted from the start: waits that each end a little late would add up.
         let start = sleep(Duration::ZERO).deadline();
         let (mut waited, mut seen) = (Duration::ZERO, 0);
@@ -98,7 +98,7 @@ impl Simulator {
                 }
                 Update::End(usage) => {
                     sink.usage(usage);
-                    return Ok(Reply { text, usage });
+                    return Ok(Reply { text, usage, invented });
                 }
                 Update::Fail(failure, usage) => {
                     let partial = text[..seen].to_owned();

@@ -13,12 +13,13 @@ use super::answer::{answer, tokens_of};
 use super::draw::{Ending, Fate, Key, PROVIDER_OF_PATH, draw, seconds};
 use super::excerpt::{boundary, hash};
 use super::garbage::garbage;
-use super::recording::{Recordings, Told};
+use super::recording::Recordings;
 use super::regime::{Regime, UnknownRegime};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
 use crate::domain::provider::SimulatorSettings;
 use crate::provider::Exchange;
+use crate::workflow::case::Told;
 
 /// An answer's bound over its size at the median.
 pub const BOUND_PER_MEDIAN: f64 = 2.5;
@@ -69,6 +70,8 @@ pub enum Update {
 pub struct Script {
     /// The answer's text, or the part of it that is sent.
     pub text: String,
+    /// Whether the answer was made up by shape.
+    pub invented: bool,
     /// In order of time, each with the time since the exchange was sent. The last one is the only
     /// [`Update::End`], [`Update::Fail`] or [`Update::Stall`].
     pub updates: Vec<(Duration, Update)>,
@@ -117,13 +120,15 @@ impl Simulation {
         if exchange.profile.context.is_some_and(|window| input > window) {
             return overflow(&fate);
         }
-        let stored = self.recordings.find(exchange);
-        if let Some(told) = stored.as_ref().and_then(|stored| stored.fate) {
+        let stored = self.recordings.find(&exchange.draw);
+        if let Some(told) = stored.and_then(|stored| stored.told) {
             fate = retold(fate, told);
         }
         let schema = exchange.schema.as_deref();
-        let text = match stored {
-            Some(stored) => stored.text,
+        let recorded = stored.and_then(|stored| stored.text.clone());
+        let invented = recorded.is_none();
+        let text = match recorded {
+            Some(text) => text,
             None => match answer(&exchange.prompt, schema, exchange.max_tokens) {
                 Ok(text) => text,
                 Err(error) => {
@@ -141,7 +146,7 @@ impl Simulation {
         } else {
             text
         };
-        lay_out(fate, &key, text, exchange.max_tokens, input)
+        Script { invented, ..lay_out(fate, &key, text, exchange.max_tokens, input) }
     }
 }
 
@@ -208,7 +213,11 @@ fn lay_out(mut fate: Fate, key: &Key, mut text: String, max_tokens: u32, input: 
         Ending::Ok | Ending::Silent | Ending::Garbage | Ending::Hang => {}
     }
     let Some(first) = fate.first_token_s else {
-        return Script { text: String::new(), updates: vec![(Duration::ZERO, Update::Stall)] };
+        return Script {
+            text: String::new(),
+            invented: false,
+            updates: vec![(Duration::ZERO, Update::Stall)],
+        };
     };
     let flowing = fate.stall_s.unwrap_or(fate.end_s.unwrap_or(first) - first).max(0.0);
     let arrived = fate.emitted(flowing);
@@ -226,7 +235,7 @@ fn lay_out(mut fate: Fate, key: &Key, mut text: String, max_tokens: u32, input: 
         }
     };
     updates.push((at, last));
-    Script { text, updates }
+    Script { text, invented: false, updates }
 }
 
 /// At least the tokens of the text, at most the bound; times move along.
@@ -282,7 +291,11 @@ fn pieces(
 
 fn failed(fate: &Fate, failure: Failure, usage: Option<Usage>) -> Script {
     let at = seconds(fate.end_s.unwrap_or(0.3).min(30.0));
-    Script { text: String::new(), updates: vec![(at, Update::Fail(failure, usage))] }
+    Script {
+        text: String::new(),
+        invented: false,
+        updates: vec![(at, Update::Fail(failure, usage))],
+    }
 }
 
 fn overflow(fate: &Fate) -> Script {

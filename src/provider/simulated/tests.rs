@@ -11,6 +11,7 @@ use crate::domain::message::{Message, Prompt, Usage};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use crate::provider::Draw;
 use crate::schema::{Schema, extract};
+use crate::workflow::case::{Case, Expect, Said, StepAnswers, Told, digest};
 
 mod answering;
 mod playing;
@@ -66,6 +67,7 @@ fn exchange(schema: Option<Value>) -> Exchange {
         }),
         draw: Draw {
             run: 1,
+            input: digest(&json!({"ticket": "T-1042"})),
             workflow: "support_triage".to_owned(),
             step_name: "reply".to_owned(),
             ..Draw::default()
@@ -73,6 +75,24 @@ fn exchange(schema: Option<Value>) -> Exchange {
     }
 }
 
-fn recorded(json: &Value) -> Recordings {
-    Recordings::parse(&json.to_string()).unwrap()
+/// Answers of the step that `exchange` asks, by attempt: `(text, fate)`.
+fn recorded(attempts: &[(Option<&str>, Option<Told>)]) -> Recordings {
+    let said = |(text, told): &(Option<&str>, Option<Told>)| Said {
+        text: text.map(str::to_owned),
+        told: *told,
+    };
+    let case = Case {
+        name: "a leaking kettle".to_owned(),
+        line: 1,
+        input: json!({"ticket": "T-1042"}),
+        regime: "calm".to_owned(),
+        seed: 1,
+        deadline: None,
+        answers: vec![StepAnswers {
+            step: "reply".to_owned(),
+            items: vec![attempts.iter().map(said).collect()],
+        }],
+        expect: Expect::default(),
+    };
+    Recordings::of_case("support_triage", &case)
 }

@@ -26,10 +26,8 @@ impl Sink for Log {
     }
 }
 
-fn simulator(pace: Pace, fate: &str) -> Simulator {
-    let recordings = recorded(&json!([{
-        "workflow": "support_triage", "step": "reply", "answers": ["{\"kind\":\"billing\"}"], "fates": [fate],
-    }]));
+fn simulator(pace: Pace, told: Told) -> Simulator {
+    let recordings = recorded(&[(Some("{\"kind\":\"billing\"}"), Some(told))]);
     Simulator::new("sim_a", &settings("calm"), pace, Arc::new(recordings)).unwrap()
 }
 
@@ -46,7 +44,7 @@ async fn a_reply_takes_its_simulated_time_divided_by_the_pace() {
     let exchange = exchange(Some(triage()));
     let mut spans = Vec::new();
     for scale in [1.0, 10.0] {
-        let simulator = simulator(Pace::of(scale).unwrap(), "ok");
+        let simulator = simulator(Pace::of(scale).unwrap(), Told::Ok);
         let script = simulator.simulation.plan_exchange(&exchange);
         let mut log = Log::default();
         let (reply, span) = elapsed(simulator.exchange(&exchange, &mut log)).await;
@@ -69,7 +67,7 @@ async fn a_reply_takes_its_simulated_time_divided_by_the_pace() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hang_never_ends_and_can_be_dropped() {
-    let simulator = simulator(Pace::REAL, "hang");
+    let simulator = simulator(Pace::REAL, Told::Hang);
     let exchange = exchange(None);
     let mut log = Log::default();
     let day = Duration::from_secs(86_400);
@@ -79,7 +77,7 @@ async fn a_hang_never_ends_and_can_be_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_comes_with_its_class_and_what_had_arrived() {
-    let limited = simulator(Pace::REAL, "rate_limited");
+    let limited = simulator(Pace::REAL, Told::RateLimited);
     let broken = limited.exchange(&exchange(None), &mut Log::default()).await.unwrap_err();
     assert_eq!(broken.failure.class, FailureClass::RateLimited);
     assert!(broken.failure.retry_after.is_some() && broken.partial.is_empty());
@@ -87,7 +85,7 @@ async fn a_failure_comes_with_its_class_and_what_had_arrived() {
     let mut bound = exchange(Some(triage()));
     bound.max_tokens = 3;
     let mut log = Log::default();
-    let broken = simulator(Pace::REAL, "ok").exchange(&bound, &mut log).await.unwrap_err();
+    let broken = simulator(Pace::REAL, Told::Ok).exchange(&bound, &mut log).await.unwrap_err();
     assert_eq!(broken.failure.class, FailureClass::TruncatedOutput);
     assert_eq!(
         (broken.partial.as_str(), log.text.as_str()),

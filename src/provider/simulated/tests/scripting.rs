@@ -129,42 +129,48 @@ fn garbage_is_refused_by_the_gates_and_good_answers_are_not() {
 }
 
 #[test]
-fn a_recorded_answer_is_given_by_attempt_and_by_prompt() {
-    let simulation = simulation(
-        "calm",
-        recorded(&json!([
-            {"workflow": "support_triage", "step": "reply", "when": "no such words", "answers": ["never"]},
-            {
-                "workflow": "support_triage", "step": "reply", "when": "leaks at the handle",
-                "answers": ["{\"kind\":", {"kind": "billing"}, "third"],
-                "fates": ["ok", "ok", "ok"],
-            },
-            {"workflow": "support_triage", "step": "reply", "answers": ["any other"]},
-        ])),
-    );
+fn a_known_input_gets_what_is_recorded_by_attempt_and_any_other_is_answered_by_shape() {
+    let ok = Some(Told::Ok);
+    let said = [Some("{\"kind\":"), Some("{\"kind\":\"billing\"}"), Some("third")];
+    let simulation = simulation("calm", recorded(&said.map(|text| (text, ok))));
     let mut exchange = exchange(Some(triage()));
     for (attempt, expected) in
         [(0, "{\"kind\":"), (1, "{\"kind\":\"billing\"}"), (2, "third"), (9, "third")]
     {
         exchange.draw.attempt = attempt;
-        assert_eq!(simulation.plan_exchange(&exchange).text, expected);
+        let script = simulation.plan_exchange(&exchange);
+        assert_eq!((script.text.as_str(), script.invented), (expected, false));
     }
-    exchange.prompt.messages[0].text = "Something else.".to_owned();
-    assert_eq!(simulation.plan_exchange(&exchange).text, "any other");
-    exchange.draw.step_name = "other".to_owned();
-    let by_shape = simulation.plan_exchange(&exchange).text;
-    assert!(by_shape.contains("Something else."), "{by_shape}");
+    for change in [
+        |draw: &mut Draw| draw.input += 1,
+        |draw| draw.place = 1,
+        |draw| draw.step_name = "other".to_owned(),
+        |draw| draw.workflow = "other".to_owned(),
+    ] {
+        let mut other = exchange.clone();
+        change(&mut other.draw);
+        let script = simulation.plan_exchange(&other);
+        assert!(script.invented && script.text.contains("T-1042"), "{}", script.text);
+    }
+}
+
+#[test]
+fn a_recorded_fate_without_an_answer_lets_the_shape_answer() {
+    let recordings = recorded(&[(None, Some(Told::Slow)), (None, Some(Told::Ok))]);
+    let simulation = simulation("calm", recordings);
+    let mut exchange = exchange(Some(triage()));
+    let slow = simulation.plan_exchange(&exchange);
+    exchange.draw.attempt = 1;
+    let ok = simulation.plan_exchange(&exchange);
+    assert!(slow.invented && slow.text == ok.text);
+    assert!(slow.updates.last().unwrap().0 > ok.updates.last().unwrap().0 * 3);
 }
 
 #[test]
 fn a_recorded_fate_overrules_the_regime() {
-    let simulation = simulation(
-        "down",
-        recorded(&json!([{
-            "workflow": "support_triage", "step": "reply", "answers": [{"kind": "billing"}],
-            "fates": ["hang", "error", "rate_limited", "garbage", "slow", "ok"],
-        }])),
-    );
+    let fates = [Told::Hang, Told::Error, Told::RateLimited, Told::Garbage, Told::Slow, Told::Ok];
+    let attempts = fates.map(|told| (Some("{\"kind\":\"billing\"}"), Some(told)));
+    let simulation = simulation("down", recorded(&attempts));
     let mut exchange = exchange(Some(triage()));
     let mut script = |attempt| {
         exchange.draw.attempt = attempt;
@@ -184,18 +190,6 @@ fn a_recorded_fate_overrules_the_regime() {
         assert_eq!(script.text, "{\"kind\":\"billing\"}");
     }
     assert!(slow.updates.last().unwrap().0 > ok.updates.last().unwrap().0 * 3);
-}
-
-#[test]
-fn malformed_recordings_are_refused() {
-    for (text, message) in [
-        ("[", "recorded answers: EOF"),
-        ("[{\"workflow\":\"a\",\"step\":\"b\",\"answers\":[]}]", "'answers' is empty"),
-        ("[{\"workflow\":\"a\",\"step\":\"b\",\"answer\":[]}]", "unknown field `answer`"),
-    ] {
-        let error = Recordings::parse(text).unwrap_err().to_string();
-        assert!(error.contains(message), "{error}");
-    }
 }
 
 #[test]
