@@ -16,7 +16,6 @@ pub fn told(code: &str) -> Option<[Files; 2]> {
         "P0610" => [70, 60].map(nested),
         "P0611" => [9, 3].map(aliases),
         "P0612" => [13, 3].map(doubling_shapes),
-        "P0709" => [501, 10].map(cases),
         _ => return None,
     })
 }
@@ -66,13 +65,6 @@ fn steps(count: usize) -> Files {
     let prompt = "{max_tokens: 9, prompt: \"{{ input.question }}\"}";
     let steps = lines(count, |n| format!("  s{n}: {prompt}\n"));
     with(&format!("{steps}output: {{answer: answer.text}}\n"))
-}
-
-fn cases(count: usize) -> Files {
-    let case = |n| format!("- {{name: case {n}, input: {{question: Why?}}}}\n");
-    let mut files = with("");
-    files.push(("workflows/example.cases.yaml".to_owned(), lines(count, case).into_bytes()));
-    files
 }
 
 fn workflows(count: usize) -> Files {

@@ -113,10 +113,28 @@ fn a_configuration_that_is_removed_stays_in_force_and_never_turns_into_the_simul
 }
 
 #[test]
+fn bad_cases_are_told_and_take_neither_their_workflow_nor_sound_cases_down() {
+    let bench = Bench::new();
+    bench.write("workflows/a.yaml", GOOD);
+    bench.write("workflows/a.cases.yaml", "- {name: sound, input: {name: Ada}}\n- nonsense\n");
+    let first = bench.load(None);
+    assert_eq!((first.workflows.len(), first.quarantined.len()), (1, 0));
+    let cases = &first.cases["a"];
+    assert_eq!((cases.written, cases.list.len()), (2, 1), "{:#?}", first.diagnostics);
+    assert_eq!(first.diagnostics[0].file, "workflows/a.cases.yaml");
+    // A change of cases is a new catalog with the same workflow: whoever answers from them must hear of it.
+    assert!(bench.load(Some(&first)).same_as(&first));
+    bench.write("workflows/a.cases.yaml", "- {name: sound, input: {name: Bo}}\n");
+    let second = bench.load(Some(&first));
+    assert!(!second.same_as(&first) && !second.same_cases(&first));
+    assert!(Arc::ptr_eq(&second.workflows["a"], &first.workflows["a"]));
+    assert!(second.files.contains(&bench.dir.path().join("workflows/a.cases.yaml")));
+}
+
+#[test]
 fn files_that_are_no_workflows_are_left_alone() {
     let bench = Bench::new();
     bench.write("workflows/a.yaml", GOOD);
-    bench.write("workflows/a.cases.yaml", "- nonsense");
     bench.write("workflows/notes.txt", "x");
     bench.write("workflows/sub/c.yaml", "nonsense: [");
     let catalog = bench.load(None);
