@@ -202,6 +202,34 @@ fn a_run_that_is_recorded_passes_at_once_and_leaves_what_stands_there_as_it_is()
 }
 
 #[test]
+fn a_run_in_real_time_is_recorded_too_with_what_was_repaired_and_what_never_came() {
+    let bench = Bench::new();
+    bench.write("workflows/triage.cases.yaml", &text("recorded.cases.yaml"));
+    let input =
+        r#"{"message": "Where is my invoice?", "policies": [{"id": "sla", "text": "We are up."}]}"#;
+    let left = bench.run(&[
+        "run",
+        "triage",
+        "--input",
+        input,
+        "--record",
+        "--name",
+        "again",
+        "--simulate",
+        "calm",
+        "--seed",
+        "5",
+        "--speed",
+        "1000",
+    ]);
+    assert_eq!(left.code, 0, "{}", left.err);
+    assert!(left.err.contains("it passes 'punctual test'"), "{}", left.err);
+    let added = bench.read("workflows/triage.cases.yaml");
+    let added = added.strip_prefix(&text("recorded.cases.yaml")).unwrap();
+    insta::assert_snapshot!("recorded_live", added);
+}
+
+#[test]
 fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     let bench = Bench::new();
     bench.write("workflows/triage.cases.yaml", &text("failing.cases.yaml"));

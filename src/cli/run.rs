@@ -52,6 +52,7 @@ The output goes to standard output, everything else to standard error. --set lay
 SIGHUP cancel the run, which is kept and reported; the codes then are 130, 143 and 129.";
 
 /// Runs one workflow and prints its output
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {

@@ -28,7 +28,7 @@ done = subprocess.run(["node", str(reader), modules, *files], capture_output=Tru
 if done.returncode != 0:
     sys.exit(f"npm's yaml could not be run: {done.stderr}")
 passed = failed = 0
-for file, line in zip(files, done.stdout.splitlines(), strict=True):
+for file, line in zip(files, done.stdout.rstrip("\n").split("\n"), strict=True):
     theirs = json.loads(line)
     try:
         ours = {"value": yaml.load(pathlib.Path(file).read_text(encoding="utf-8"), Loader)}
