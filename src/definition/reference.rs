@@ -102,7 +102,6 @@ pub fn entries() -> Vec<&'static Entry> {
         advice::ENTRIES,
         configuration::ENTRIES,
         file::ENTRIES,
-        case::ENTRIES,
     ];
     let mut entries: Vec<&Entry> = rooms.into_iter().flatten().collect();
     entries.sort_by_key(|entry| entry.code);

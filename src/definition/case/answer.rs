@@ -111,9 +111,9 @@ impl Lowering<'_> {
                 .error(NOT_AN_ANSWER, &beyond.span, message)
                 .help("a step makes at most 8 attempts a round; the last answer repeats");
         }
-        let last = items.len().saturating_sub(1);
+        let end = items.len().saturating_sub(1);
         let items = items.iter().take(ATTEMPT_LIMIT).enumerate();
-        items.filter_map(|(at, item)| self.said(item, asked, at == last)).collect()
+        items.filter_map(|(at, item)| self.said(item, asked, at == end)).collect()
     }
 
     /// One attempt. The `last` one repeats: nothing comes after it to make good what it says.
