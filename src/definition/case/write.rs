@@ -186,12 +186,13 @@ fn block(text: &str) -> Option<Placed> {
 
 /// A text on one line: bare where no reader can take it for anything else, quoted otherwise.
 fn scalar(text: &str) -> String {
-    let mut chars = text.chars();
-    let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+    // This format's own keys begin with a dollar.
+    let word = text.strip_prefix('$').unwrap_or(text);
+    let letter = word.starts_with(|c: char| c.is_ascii_alphabetic());
     let harmless = |c: char| c.is_ascii_alphanumeric() || " _-./()".contains(c);
     let bare = letter
         && text.len() <= PLAIN_MAX
-        && text.chars().all(harmless)
+        && word.chars().all(harmless)
         && !text.ends_with(' ')
         && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
     if bare { text.to_owned() } else { quoted(text) }
