@@ -6,10 +6,10 @@
 mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod prepare;
 mod prompt;
 mod record;
 mod report;
-mod reuse;
 mod shrink;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,17 +21,16 @@ use serde_json::Value;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::Usage;
-use crate::domain::outcome::{Cause, Outcome};
-use crate::domain::plan::{Hedge, Work};
+use crate::domain::outcome::{Cause, Outcome, Status};
+use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
-use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Prepared, Signals};
-use crate::expression::Expression;
+use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Signals};
 use crate::policy::permit::{self, Traffic};
 use crate::provider::{Broken, Exchange, Reply};
+use crate::workflow::Workflow;
 use crate::workflow::case::digest;
 use crate::workflow::content::{Content, Expansion};
-use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
 pub use prompt::instruction_tokens;
 pub use report::Progress;
@@ -136,6 +135,25 @@ impl Run {
         self.feed(Event::Started { reused: steps }, now)
     }
 
+    /// Makes an output of an earlier run this run's. `false` where it does not fit what stands here.
+    fn take_over(&mut self, step: StepIx, output: Value) -> bool {
+        let workflow = self.workflow.clone();
+        let Some(of) = workflow.steps.get(step.at()) else { return false };
+        let (Some(_), Value::Array(items)) = (&of.each, &output) else {
+            self.content.accept(step, ItemIx(0), of, output);
+            return true;
+        };
+        // Its list is bound beside its answers: a consumer may look at both.
+        if self.content.expand(step, of, FAN_OUT_MAX) != Expansion::Items(items.len()) {
+            return false;
+        }
+        for (ix, item) in (0_u32..).zip(items) {
+            self.content.accept(step, ItemIx(ix), of, item.clone());
+        }
+        self.content.close(step, of, Status::Reused);
+        true
+    }
+
     /// Whether it may launch attempts beside others before their cutoff, and so must be told the traffic.
     #[must_use]
     pub fn hedges_early(&self) -> bool {
@@ -232,6 +250,35 @@ impl Run {
         &self.workflow
     }
 
+    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order.
+    #[must_use]
+    pub fn accepted(&self) -> Vec<(StepIx, Value)> {
+        let output = |ix: &StepIx| self.content.output(&self.workflow.steps[ix.at()]).cloned();
+        self.whole().into_iter().filter_map(|ix| Some((ix, output(&ix)?))).collect()
+    }
+
+    /// The steps that a later run of the same call takes over. Neither an answer that no validator vouches for nor
+    /// a fan-out with gaps is among them, nor what was made of those: the later run will have others. A
+    /// validator's word goes with the answer it judged.
+    fn whole(&self) -> Vec<StepIx> {
+        let plan = &self.workflow.plan;
+        let mut changes = vec![false; plan.steps.len()];
+        let mut whole = Vec::new();
+        for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
+            let step = plan.step(ix);
+            let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
+            let gaps =
+                view.unverified || view.shrunk || view.items().any(|item| !item.status.accepted());
+            let accepted = view.status.accepted();
+            changes[ix.at()] = step.needs.iter().any(sees) || (accepted && gaps);
+            let judged = step.validates.is_none_or(|judged| whole.contains(&judged));
+            if accepted && judged && !changes[ix.at()] {
+                whole.push(ix);
+            }
+        }
+        whole
+    }
+
     /// Lets go of everything a report has been made of: an ended run is kept for its report alone.
     pub fn forget(&mut self) {
         self.content = Content::new(&self.workflow, Value::Null);
@@ -268,75 +315,6 @@ impl Run {
             self.decisions.extend(self.machine.take_decisions());
         }
         effects
-    }
-
-    fn prepare(&mut self, step: StepIx) -> Prepared {
-        let workflow = self.workflow.clone();
-        let of = &workflow.steps[step.at()];
-        self.set_feedback(step);
-        match self.content.expand(step, of, FAN_OUT_MAX) {
-            Expansion::Skip => Prepared::Skip,
-            Expansion::Impossible(message) => Prepared::Impossible(Failure::of_attempt(
-                FailureClass::InvalidInput,
-                "each",
-                message,
-            )),
-            Expansion::Items(count) => self.prepare_items(step, of, count),
-        }
-    }
-
-    fn prepare_items(&mut self, step: StepIx, of: &StepContent, count: usize) -> Prepared {
-        match &of.work {
-            WorkContent::Prompt(prompt) => self.prepare_prompts(step, of, prompt, count),
-            WorkContent::Value(fields) => self.compute(step, of, fields, count),
-        }
-    }
-
-    /// Computes a step without a model. What its `check` refuses cannot be had: it would come out the same again.
-    fn compute(
-        &mut self,
-        step: StepIx,
-        of: &StepContent,
-        fields: &[(String, Expression)],
-        count: usize,
-    ) -> Prepared {
-        for item in (0..u32::try_from(count).unwrap_or(u32::MAX)).map(ItemIx) {
-            let value = self.content.compute(step, item, of, fields);
-            let unmet = self.content.unmet(step, item, of, &value);
-            if !unmet.is_empty() {
-                let place = match of.each {
-                    Some(_) => format!("item {}: ", self.content.place(step, item)),
-                    None => String::new(),
-                };
-                let message = format!("{place}{}", unmet.join("; "));
-                let failure = Failure::of_attempt(FailureClass::CheckFailed, "check", message);
-                return Prepared::Impossible(failure);
-            }
-            self.content.accept(step, item, of, value);
-        }
-        let judges = self.workflow.plan.step(step).validates.is_some();
-        let output = self.content.output(of).filter(|_| judges);
-        let pass = output.map(|said| said.get("pass") == Some(&Value::Bool(true)));
-        pass.map_or(Prepared::Done, |pass| Prepared::Judged { pass })
-    }
-
-    fn prepare_prompts(
-        &mut self,
-        step: StepIx,
-        of: &StepContent,
-        prompt: &PromptContent,
-        count: usize,
-    ) -> Prepared {
-        let tokens = self.shrink_to_fit(step, of, prompt, count);
-        match tokens {
-            Ok(tokens) if self.content.kept(step).is_empty() => Prepared::Prompts(tokens),
-            Ok(tokens) => Prepared::Shrunk(tokens),
-            Err(error) => Prepared::Impossible(Failure::of_attempt(
-                FailureClass::InvalidInput,
-                "template",
-                format!("its prompt cannot be rendered: {error}"),
-            )),
-        }
     }
 
     fn launch(
