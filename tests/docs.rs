@@ -108,7 +108,7 @@ fn the_grammar_is_the_parsers() {
         .skip_while(|line| *line != "//! ```text")
         .skip(1)
         .take_while(|line| *line != "//! ```")
-        .map(|line| format!("{}\n", line.strip_prefix("//! ").unwrap_or_default()))
+        .flat_map(|line| [line.strip_prefix("//! ").unwrap_or_default(), "\n"])
         .collect();
     assert_eq!(*written, code);
 }

@@ -142,6 +142,17 @@ fn files_that_are_no_workflows_are_left_alone() {
 }
 
 #[test]
+fn bad_cases_are_told_and_their_workflow_serves_on() {
+    let bench = Bench::new();
+    bench.write("workflows/a.yaml", GOOD);
+    bench.write("workflows/a.cases.yaml", "- nonsense");
+    let catalog = bench.load(None);
+    assert_eq!(catalog.workflows.len(), 1);
+    let files: Vec<&str> = catalog.diagnostics.iter().map(|d| d.file.as_str()).collect();
+    assert_eq!(files, ["workflows/a.cases.yaml"]);
+}
+
+#[test]
 fn two_files_of_one_stem_are_both_refused() {
     let bench = Bench::new();
     bench.write("workflows/a.yaml", GOOD);
