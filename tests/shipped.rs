@@ -84,7 +84,7 @@ fn attempts(report: &RunReport, step: &str) -> Vec<(String, String)> {
 
 #[test]
 fn every_shipped_file_loads_without_a_diagnostic() {
-    assert_eq!(files().len(), 2);
+    assert!(files().len() >= 5);
     for file in files() {
         let lowered = load_file(&file, &Configuration::simulated("calm", 1));
         let found: Vec<String> = lowered.diagnostics.iter().map(ToString::to_string).collect();
@@ -94,7 +94,7 @@ fn every_shipped_file_loads_without_a_diagnostic() {
     for catalog in [catalog(1), load(&Folder::builtin(), &Environment::default(), None)] {
         let found: Vec<String> = catalog.diagnostics.iter().map(ToString::to_string).collect();
         assert!(found.is_empty(), "{}", found.join("\n"));
-        assert_eq!(catalog.workflows.keys().collect::<Vec<_>>(), ["summarize", "support_triage"]);
+        assert_eq!(catalog.workflows.len(), files().len());
         assert!(catalog.workflows.values().all(|w| w.exposed && w.plan.deadline.as_secs() <= 50));
     }
 }
