@@ -149,7 +149,9 @@ impl Check {
             None => cases_beside(path),
         };
         findings.look_at(&workflow);
-        cases.iter().for_each(|cases| findings.look_at(cases));
+        if let Some(cases) = &cases {
+            findings.look_at(cases);
+        }
         let sound = lowered.workflow.as_deref();
         let read = cases.map(|cases| load_cases(&cases, sound).diagnostics);
         lowered.files.iter().for_each(|file| findings.look_at(file));

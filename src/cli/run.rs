@@ -53,6 +53,7 @@ SIGHUP cancel the run, which is kept and reported; the codes then are 130, 143 a
 
 /// Runs one workflow and prints its output
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
     /// A workflow's name, or a workflow file

@@ -20,10 +20,10 @@ mod read;
 mod tests;
 
 pub use found::from_environment;
-pub(in crate::definition) use read::RawConfiguration;
 pub use lower::{
     ALIAS_CYCLE, BAD_NAME, KEY_NOT_SET, NO_PATH, UNKNOWN_MODEL, UNKNOWN_PROVIDER, list, load, near,
 };
+pub(in crate::definition) use read::RawConfiguration;
 
 /// The regime that is served where nothing else can be.
 pub const DEFAULT_REGIME: &str = "pooled";

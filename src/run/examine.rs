@@ -53,7 +53,8 @@ impl Run {
             Ok(value) => {
                 let judges = self.workflow.plan.step(step).validates.is_some();
                 let pass = judges.then(|| value.get("pass") == Some(&Value::Bool(true)));
-                let answered = Answered { text, value: Some(value), problems: Vec::new(), doubtful };
+                let answered =
+                    Answered { text, value: Some(value), problems: Vec::new(), doubtful };
                 self.answers.insert(attempt, answered);
                 Event::Ended { attempt, usage, verdict: Verdict::Valid { pass } }
             }

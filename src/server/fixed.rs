@@ -265,7 +265,14 @@ async fn run_workflow<H: Runs>(
     let catalog = server.catalog();
     match catalog.workflows.get(&name).filter(|w| w.exposed) {
         Some(workflow) => {
-            call::answer(server, workflow, input, CallOptions { deadline, fresh, ..CallOptions::default() }, context).await
+            call::answer(
+                server,
+                workflow,
+                input,
+                CallOptions { deadline, fresh, ..CallOptions::default() },
+                context,
+            )
+            .await
         }
         None => call::error(missing(&catalog, "workflow", &name, &[])),
     }

@@ -230,7 +230,9 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
         Value::String(text) => (3_u8, text).hash(hasher),
         Value::Array(items) => {
             (4_u8, items.len()).hash(hasher);
-            items.iter().for_each(|item| add(item, hasher));
+            for item in items {
+                add(item, hasher);
+            }
         }
         Value::Object(map) => {
             (5_u8, map.len()).hash(hasher);

@@ -68,13 +68,6 @@ fn steps(count: usize) -> Files {
     with(&format!("{steps}output: {{answer: answer.text}}\n"))
 }
 
-fn cases(count: usize) -> Files {
-    let case = |n| format!("- {{name: case {n}, input: {{question: Why?}}}}\n");
-    let mut files = with("");
-    files.push(("workflows/example.cases.yaml".to_owned(), lines(count, case).into_bytes()));
-    files
-}
-
 fn workflows(count: usize) -> Files {
     let one = with("").remove(0).1;
     (0..count).map(|n| (format!("workflows/w{n}.yaml"), one.clone())).collect()

@@ -151,7 +151,7 @@ impl Lowering<'_> {
                     }
                 }
                 "step" => {
-                    failure.step = self.part(&text.value, value, workflow, &what).map(|p| p.0)
+                    failure.step = self.part(&text.value, value, workflow, &what).map(|p| p.0);
                 }
                 _ => failure.message = Some(text.value),
             }

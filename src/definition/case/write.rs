@@ -1,4 +1,4 @@
-//! A recorded case as YAML, in block style: so written that PyYAML, npm's `yaml` and this program's loader read the same.
+//! A recorded case as YAML, in block style: so written that `PyYAML`, npm's `yaml` and this program's loader read the same.
 
 use std::fmt::Write as _;
 
@@ -84,7 +84,8 @@ fn answer(text: &str) -> Value {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(map)) if !ours(&map) => {
             let value = Value::Object(map);
-            if value.to_string() == text { value } else { json!(text) }
+            let same = value.to_string();
+            if same == text { value } else { json!(text) }
         }
         _ => json!(text),
     }

@@ -51,13 +51,11 @@ impl Loading<'_> {
             return Arc::new(Configuration::simulated(CASE_REGIME, CASE_SEED));
         }
         let environment = environment.clone().assuming_keys();
-        match self.read_configuration(folder, &environment) {
-            Some(loaded) => Arc::new(loaded.rehearsed(CASE_REGIME, CASE_SEED)),
-            None => {
-                let file = folder.configuration_file().map(|f| f.0).unwrap_or_default();
-                Arc::new(Configuration::empty(Origin::File(file)))
-            }
+        if let Some(loaded) = self.read_configuration(folder, &environment) {
+            return Arc::new(loaded.rehearsed(CASE_REGIME, CASE_SEED));
         }
+        let file = folder.configuration_file().map(|f| f.0).unwrap_or_default();
+        Arc::new(Configuration::empty(Origin::File(file)))
     }
 
     fn read_configuration(

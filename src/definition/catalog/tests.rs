@@ -116,11 +116,21 @@ fn a_configuration_that_is_removed_stays_in_force_and_never_turns_into_the_simul
 fn files_that_are_no_workflows_are_left_alone() {
     let bench = Bench::new();
     bench.write("workflows/a.yaml", GOOD);
-    bench.write("workflows/a.cases.yaml", "- nonsense");
     bench.write("workflows/notes.txt", "x");
     bench.write("workflows/sub/c.yaml", "nonsense: [");
     let catalog = bench.load(None);
     assert_eq!((catalog.workflows.len(), catalog.diagnostics.len()), (1, 0));
+}
+
+#[test]
+fn bad_cases_are_told_and_their_workflow_serves_on() {
+    let bench = Bench::new();
+    bench.write("workflows/a.yaml", GOOD);
+    bench.write("workflows/a.cases.yaml", "- nonsense");
+    let catalog = bench.load(None);
+    assert_eq!(catalog.workflows.len(), 1);
+    let files: Vec<&str> = catalog.diagnostics.iter().map(|d| d.file.as_str()).collect();
+    assert_eq!(files, ["workflows/a.cases.yaml"]);
 }
 
 #[test]
