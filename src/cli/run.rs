@@ -52,7 +52,6 @@ The output goes to standard output, everything else to standard error. --set lay
 SIGHUP cancel the run, which is kept and reported; the codes then are 130, 143 and 129.";
 
 /// Runs one workflow and prints its output
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(after_help = EXAMPLES)]
