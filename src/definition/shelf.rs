@@ -102,6 +102,9 @@ impl Shelf {
             }
             Self::Disk { root, .. } => {
                 let full = root.join(named);
+                if is_plain_below(root, named) {
+                    return read_file(&full, self.label(relative), relative);
+                }
                 let inside = full
                     .canonicalize()
                     .and_then(|full| root.canonicalize().map(|root| (full, root)))
@@ -117,6 +120,16 @@ impl Shelf {
             }
         }
     }
+}
+
+/// Whether no part of the path below the folder is a link, so that it cannot lead outside. Cheaper than resolving
+/// both, part by part from the root of the disk.
+fn is_plain_below(root: &Path, named: &Path) -> bool {
+    let mut at = root.to_owned();
+    named.components().all(|part| {
+        at.push(part);
+        std::fs::symlink_metadata(&at).is_ok_and(|about| !about.is_symlink())
+    })
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> FileProblem {
@@ -165,7 +178,8 @@ pub fn read_file(path: &Path, label: String, name: &str) -> Result<Source, FileP
         let help = if about.is_dir() { "it is a folder: name a file in it" } else { "name a file" };
         return Err(FileProblem::new(UNREADABLE, format!("'{name}' is not a plain file"), help));
     }
-    let mut bytes = Vec::new();
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(about.len().min(FILE_LIMIT) + 1).unwrap_or(0));
     let file = std::fs::File::open(path).map_err(|error| unreadable(name, &error))?;
     // One byte more than the limit tells a larger file apart, even one that grows while it is read.
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(|e| unreadable(name, &e))?;

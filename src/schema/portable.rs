@@ -5,6 +5,8 @@
 //!
 //! The rewritten schema accepts the same values as the original; nothing is validated against it here.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::bound::{MAX_DEPTH, MAX_NODES};
@@ -161,8 +163,10 @@ impl Inliner<'_> {
                 ),
             ));
         }
-        let mut kept = map.clone();
-        kept.retain(|key, _| !DROPPED.contains(&key.as_str()));
+        let mut kept = Cow::Borrowed(map);
+        if map.keys().any(|key| DROPPED.contains(&key.as_str())) {
+            kept.to_mut().retain(|key, _| !DROPPED.contains(&key.as_str()));
+        }
         let mut changed = place::map(&kept, pointer, &mut |keyword, pointer, child| {
             self.inline(keyword, pointer, child, depth + 1)
         })?;

@@ -103,7 +103,8 @@ impl Template {
     /// Every problem under `scope`, those of included texts too.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
-        let Ok(root) = parsed(&self.source) else {
+        // Its limits have been looked at.
+        let Ok(root) = parse(&self.source, environment::NAME, environment::syntax()) else {
             return Vec::new();
         };
         let mut checker = check::Checker::new(&self.source, scope, &self.library);
@@ -162,8 +163,11 @@ fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
 /// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
 fn plain(source: &str) -> bool {
     let tags = source.split("{{").skip(1).chain(source.split("{%").skip(1));
-    let length = |tag: &str| tag.find("}}").into_iter().chain(tag.find("%}")).min();
-    let short = |tag: &str| length(tag).unwrap_or(tag.len()) <= MAX_TAG_TOKENS;
+    let ends = |pair: &[u8]| matches!(pair, b"}}" | b"%}");
+    // A short tag ends within its first bytes: no more of the text need be looked at.
+    let short = |tag: &str| {
+        tag.len() <= MAX_TAG_TOKENS || tag.as_bytes()[..MAX_TAG_TOKENS].windows(2).any(ends)
+    };
     source.matches("elif").count() <= MAX_ELIF && tags.into_iter().all(short)
 }
 

@@ -61,6 +61,10 @@ fn quoted(text: &str) -> String {
 
 /// "Return only valid JSON" and the like.
 fn demand(source: &str) -> Option<Range<usize>> {
+    // Most prompts do not, and need not be taken apart.
+    if !source.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
+        return None;
+    }
     let words = words(source);
     let word = |at: usize| words.get(at).map(|range| source[range.clone()].to_ascii_lowercase());
     let gap =
