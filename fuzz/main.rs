@@ -139,7 +139,7 @@ fn child(target: &Target, seed: u64, seconds: u64, careful: u64) {
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut pool = (target.corpus)();
     assert!(!pool.is_empty());
-    let mut seen = BTreeSet::new();
+    let mut heard = BTreeSet::new();
     let mut luck = Luck(seed);
     let mut count: u64 = 0;
     while Instant::now() < until {
@@ -156,10 +156,10 @@ fn child(target: &Target, seed: u64, seconds: u64, careful: u64) {
             say(count);
             exit(PANICKED);
         };
-        if pool.len() < POOL && seen.insert(said) {
+        if pool.len() < POOL && heard.insert(said) {
             pool.push(input);
         }
-        if count % SIGN == 0 {
+        if count.is_multiple_of(SIGN) {
             say(count);
         }
     }

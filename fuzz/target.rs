@@ -182,7 +182,8 @@ fn template(text: &str) -> String {
     match Template::parse(text) {
         Err(finding) => said(&[finding], text),
         Ok(parsed) => {
-            let findings = parsed.check(scope);
+            let findings: Vec<Finding> =
+                parsed.check(scope).into_iter().map(|located| located.finding).collect();
             let rendered = match parsed.render(bindings) {
                 Ok(_) => String::new(),
                 Err(error) => {

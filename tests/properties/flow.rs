@@ -324,7 +324,7 @@ impl<'a> Flow<'a> {
         let mut pieces: Vec<String> = (0..=self.luck.below(3)).map(|_| self.piece()).collect();
         match item {
             Some(Kind::Findings) => {
-                pieces.push("{{ index }}: {{ it.id }} {{ it.note | default(\"\") }}".to_owned())
+                pieces.push("{{ index }}: {{ it.id }} {{ it.note | default(\"\") }}".to_owned());
             }
             Some(_) => pieces.push("{{ index }}: {{ it }}".to_owned()),
             None => {}

@@ -1,6 +1,6 @@
 //! Choices that follow from a seed alone.
 
-/// SplitMix64.
+/// The generator `SplitMix64`.
 pub struct Luck(pub u64);
 
 impl Luck {
