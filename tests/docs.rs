@@ -124,6 +124,27 @@ fn functions() -> String {
     table
 }
 
+/// The keys at a place of a schema, with what editors say of them.
+fn keys(file: &str, place: &str) -> String {
+    let schema: Value = serde_json::from_str(&read(file)).unwrap();
+    let properties = schema.pointer(place).and_then(Value::as_object).unwrap();
+    let mut table = String::from("| key | meaning |\n|---|---|\n");
+    for (key, value) in properties {
+        let about = value["description"].as_str().unwrap().replace('|', "\\|").replace('\n', " ");
+        writeln!(table, "| `{key}` | {about} |").unwrap();
+    }
+    table
+}
+
+/// The filters and what each is applied to.
+fn filters() -> String {
+    let mut table = String::from("| filter | applied to |\n|---|---|\n");
+    for (name, takes) in punctual::template::filters() {
+        writeln!(table, "| `{name}` | {takes} |").unwrap();
+    }
+    table
+}
+
 /// Puts what is made from the code between its marks.
 fn generated(text: &str, part: &str, body: &str) -> String {
     let mark = format!("<!-- generated: {part} -->\n");
@@ -135,7 +156,21 @@ fn generated(text: &str, part: &str, body: &str) -> String {
 #[test]
 fn the_generated_parts_are_those_of_the_code() {
     let written = read("docs/format.md");
-    let made = generated(&written, "functions", &functions());
+    let (workflow, config) = ("schemas/workflow.schema.json", "schemas/config.schema.json");
+    let parts = [
+        ("keys of a workflow", keys(workflow, "/properties")),
+        ("keys of a step", keys(workflow, "/properties/steps/additionalProperties/properties")),
+        ("functions", functions()),
+        ("filters", filters()),
+        ("keys of the configuration", keys(config, "/properties")),
+        (
+            "keys of a provider",
+            keys(config, "/properties/providers/additionalProperties/properties"),
+        ),
+        ("keys of a model", keys(config, "/properties/models/additionalProperties/properties")),
+    ];
+    let made =
+        parts.iter().fold(written.clone(), |text, (part, body)| generated(&text, part, body));
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md");
         std::fs::write(file, made).unwrap();

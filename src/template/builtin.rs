@@ -149,6 +149,11 @@ impl Takes {
     }
 }
 
+/// Every filter's name, and what it is applied to, in words.
+pub fn filters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILTERS.iter().map(|filter| (filter.name, filter.takes.what()))
+}
+
 /// The filter of that name.
 pub fn filter(name: &str) -> Option<&'static Entry> {
     FILTERS.iter().find(|f| f.name == name)

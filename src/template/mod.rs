@@ -28,6 +28,7 @@ mod operator;
 mod reference;
 mod statement;
 
+pub use builtin::filters;
 pub use data::Bound;
 pub use include::{Include, Library, Located, MAX_DEPTH, MAX_INCLUDES, includes, name, too_many};
 
