@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value, json};
 
-use punctual::definition::catalog::load_file;
+use punctual::definition::catalog::{load_cases, load_file};
 use punctual::definition::config::{self, Configuration};
 use punctual::definition::diagnostic::Diagnostic;
 use punctual::definition::editor::Document;
@@ -171,18 +171,46 @@ fn places(document: Document) -> Vec<(String, &'static Place)> {
             ]
             .concat()
         }
-        Document::Cases => Vec::new(),
+        Document::Cases => {
+            let expect = "/items/properties/expect";
+            [
+                under("/items", false, &keys::CASE),
+                under(expect, false, &keys::EXPECT),
+                under(&format!("{expect}/properties/failure"), false, &keys::EXPECT_FAILURE),
+                under(
+                    &format!("{expect}/properties/steps/additionalProperties"),
+                    false,
+                    &keys::EXPECT_STEP,
+                ),
+            ]
+            .concat()
+        }
+    }
+}
+
+/// Marks of ours among keys that are the workflow's: where, and which.
+fn marks(document: Document, pointer: &str) -> Option<Vec<&'static str>> {
+    match (document, pointer) {
+        (Document::Cases, "/items/properties/input") => Some(vec!["$file"]),
+        (Document::Cases, "/definitions/answer") => {
+            Some([keys::ATTEMPTS.keys, keys::FATE.keys].concat())
+        }
+        _ => None,
     }
 }
 
 #[test]
 fn schemas_and_key_tables_know_the_same_keys_in_the_same_places() {
-    for document in [Document::Workflow, Document::Config] {
+    for document in Document::ALL {
         let schema = schema(document);
         let places: BTreeMap<String, &Place> = places(document).into_iter().collect();
         let mut seen = Vec::new();
         walk(&schema, "", &mut |pointer, part| {
             let Some(properties) = part["properties"].as_object() else { return };
+            if let Some(marks) = marks(document, pointer) {
+                assert!(properties.keys().eq(marks.iter()), "{document:?} {pointer}: {marks:?}");
+                return;
+            }
             let Some(place) = places.get(pointer) else {
                 seen.push(format!("{pointer} has keys, and is no place of the key tables"));
                 return;
@@ -214,6 +242,8 @@ fn every_file_that_loads_fits_its_schema() {
         "tests/definitions/punctual.yaml",
         "tests/clients/folder/workflows",
         "tests/clients/folder/punctual.yaml",
+        "tests/cases/failing.cases.yaml",
+        "tests/cases/warned",
     ];
     let mut unfit = Vec::new();
     let files: Vec<PathBuf> = folders.into_iter().flat_map(files).collect();
@@ -234,7 +264,7 @@ fn every_file_that_loads_fits_its_schema() {
 const LOCAL: [&str; 8] = ["P0104", "P0105", "P0106", "P0107", "P0108", "P0109", "P0110", "P0111"];
 
 /// Files in which such a mistake needs more than a schema knows.
-const BEYOND: [&str; 1] = ["deadline_range.yaml"];
+const BEYOND: [&str; 2] = ["deadline_range.yaml", "input.cases.yaml"];
 
 #[test]
 fn files_with_a_mistake_that_a_schema_can_see_do_not_fit() {
@@ -253,6 +283,59 @@ fn files_with_a_mistake_that_a_schema_can_see_do_not_fit() {
     }
     assert!(checked >= 20, "{checked}");
     assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn cases_with_a_mistake_that_a_schema_can_see_do_not_fit() {
+    let workflow = load_file(&root().join("tests/cases/triage.yaml"), &configuration()).workflow;
+    let mut missed = Vec::new();
+    let mut checked = 0;
+    for file in files("tests/cases/bad") {
+        let found = load_cases(&file, workflow.as_deref()).diagnostics;
+        let seen = found.iter().any(|d| d.is_error() && LOCAL.contains(&d.code.0));
+        let Some(value) = content(&file).filter(|_| seen) else { continue };
+        checked += 1;
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if validator(Document::Cases).is_valid(&value) != BEYOND.contains(&name.as_str()) {
+            missed.push(file);
+        }
+    }
+    assert!(checked >= 3, "{checked}");
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn case_values_are_right_or_wrong_for_loader_and_schema_alike() {
+    let file = root().join("tests/cases/triage.yaml");
+    let workflow = load_file(&file, &configuration()).workflow.unwrap();
+    let base = json!([{"name": "n", "input": content(&root().join("tests/cases/failing.cases.yaml")).unwrap()[0]["input"]}]);
+    let step = workflow.steps[0].name.as_str();
+    let groups: [(&[&str], &Place); 4] = [
+        (&["0"], &keys::CASE),
+        (&["0", "expect"], &keys::EXPECT),
+        (&["0", "expect", "failure"], &keys::EXPECT_FAILURE),
+        (&["0", "expect", "steps", step], &keys::EXPECT_STEP),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("triage.cases.yaml");
+    let validator = validator(Document::Cases);
+    let read = |written: &Value| {
+        std::fs::write(&file, written.to_string()).unwrap();
+        load_cases(&file, Some(&workflow)).diagnostics
+    };
+    assert!(!read(&base).iter().any(Diagnostic::is_error), "{:?}", read(&base));
+    let mut differing = Vec::new();
+    for (path, place) in groups {
+        for key in place.keys {
+            let path: Vec<&str> = path.iter().chain([key]).copied().collect();
+            for value in tried(&validator, &base, &path) {
+                let written = with(&base, &path, &value);
+                let pointer = format!("/{}", path.join("/"));
+                differing.extend(differ(&validator, &written, &pointer, &read(&written)));
+            }
+        }
+    }
+    assert!(differing.is_empty(), "{}:\n{}", differing.len(), differing.join("\n"));
 }
 
 #[test]
@@ -333,7 +416,7 @@ fn tried(validator: &jsonschema::Validator, base: &Value, path: &[&str]) -> Vec<
 /// Every word that any schema knows, and one that none knows.
 fn words() -> Vec<String> {
     let mut words = vec![NONSENSE.to_owned()];
-    for document in [Document::Workflow, Document::Config] {
+    for document in Document::ALL {
         walk(&schema(document), "", &mut |_, part| {
             let of = part["enum"].as_array().into_iter().flatten();
             words.extend(of.filter_map(Value::as_str).map(str::to_owned));

@@ -6,7 +6,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+
 use crate::definition::diagnostic::Diagnostic;
+use crate::definition::editor::case::{Answer, ExpectKeys};
+use crate::definition::editor::mapping::{Mapping, Named};
+use crate::definition::editor::word::{OneOf, Regime};
+use crate::definition::editor::{self, leaf};
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned, WRONG_VALUE};
 use crate::definition::shelf::Shelf;
@@ -23,6 +29,8 @@ mod input;
 mod item;
 mod text;
 pub mod write;
+
+pub(in crate::definition) use expect::STATUSES;
 
 /// Two cases of one name.
 pub const DUPLICATE_NAME: Code = Code("P0701");
@@ -125,15 +133,33 @@ struct Lowering<'a> {
     hasher: DefaultHasher,
 }
 
-/// A case as it is written.
-#[derive(Default)]
-struct RawCase<'n> {
+/// A case: a known input, what models answer to it, and what must come of it. punctual test runs it offline, in
+/// virtual time.
+#[derive(Default, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().required(&["name"]))]
+pub(in crate::definition) struct RawCase<'n> {
+    /// What is special about the case, as a refund outside the window: its own in this file, 1 to 120 characters.
+    #[schemars(with = "leaf::SomeText")]
     name: Option<Spanned<String>>,
+    /// The arguments of the call: name → value. {$file: inputs/report.txt} stands for a file's content, at any place
+    /// and relative to this file. Default: none.
+    #[schemars(schema_with = "editor::case::input")]
     input: Option<&'n Node>,
+    /// The simulated world it is tested in. Default: calm.
+    #[schemars(with = "OneOf<Regime>")]
     regime: Option<String>,
+    /// The seed of that world's luck: a whole number from 0. Default: 1.
+    #[schemars(with = "u64")]
     seed: Option<u64>,
+    /// A caller's own deadline, from 100ms to 10m: it shortens the workflow's. Default: the workflow's.
+    #[schemars(with = "leaf::Duration")]
     deadline: Option<Duration>,
+    /// What models answer: step → answer; for an each step a list of answers, one an item, null where it is made up.
+    /// What is not given is made up by shape.
+    #[schemars(with = "Named<Answer>")]
     answers: Option<&'n Node>,
+    /// What must come of it. What is not said is not looked at.
+    #[schemars(with = "ExpectKeys")]
     expect: Option<&'n Node>,
 }
 

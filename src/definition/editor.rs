@@ -17,7 +17,7 @@ use crate::definition::config::RawConfiguration;
 use crate::definition::editor::case::CaseList;
 use crate::definition::raw::RawWorkflow;
 
-mod case;
+pub mod case;
 pub mod leaf;
 pub mod mapping;
 pub mod pair;

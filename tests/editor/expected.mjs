@@ -175,6 +175,29 @@ export const bad = [
       "5:3 A model has paths, or is the same_as another.",
     ],
   },
+  {
+    name: "misspelt keys and wrong words of cases are flagged, place by place",
+    kind: "cases",
+    text: "- name: n\n  regim: calm\n  regime: stormy\n  answers: {a: {$attempts: [{$fate: late}, {x: 1}]}}\n  expect: {outcom: failed, outcome: lost, failure: {clas: deadline}, steps: {a: {status: done}}, check: output.x}\n",
+    says: [
+      "2:3 Property regim is not allowed.",
+      "3:11 Value is not accepted. Valid values: \"calm\", \"pooled\", \"busy\", \"brownout\", \"down\", \"fastlong\".",
+      "4:37 Value is not accepted. Valid values: \"ok\", \"slow\", \"garbage\", \"error\", \"rate_limited\", \"hang\".",
+      "5:12 Property outcom is not allowed.",
+      "5:37 Value is not accepted. Valid values: \"delivered\", \"degraded\", \"failed\".",
+      "5:53 Property clas is not allowed.",
+      "5:90 Value is not accepted. Valid values: \"ok\", \"skipped\", \"failed\", \"timed_out\", \"cut\".",
+      "5:105 This must be a list: an item a line, each behind a dash.",
+    ],
+  },
+  {
+    name: "a cases file that is no list is flagged in words",
+    kind: "cases",
+    text: "name: n\n",
+    says: [
+      "1:1 A cases file is a list: each case begins with a dash, as - name: a refund outside the window.",
+    ],
+  },
 ];
 
 export const completions = [
@@ -261,6 +284,33 @@ export const completions = [
     offers: ["model", "context", "max_output", "can", "price", "trust"],
     only: true,
   },
+  {
+    name: "a case offers its keys",
+    kind: "cases",
+    text: "- name: n\n  ‸\n",
+    offers: ["input", "regime", "seed", "deadline", "answers", "expect"],
+    only: true,
+  },
+  {
+    name: "expect.outcome offers its words",
+    kind: "cases",
+    text: "- name: n\n  expect:\n    outcome: ‸\n",
+    offers: ["delivered", "degraded", "failed"],
+  },
+  {
+    name: "a recorded attempt offers its fates",
+    kind: "cases",
+    text: "- name: n\n  answers:\n    a:\n      $fate: ‸\n",
+    offers: ["ok", "slow", "garbage", "error", "rate_limited", "hang"],
+    only: true,
+  },
+  {
+    name: "hedge offers its keys as a mapping",
+    kind: "workflow",
+    text: step("    policy:\n      hedge:\n        after: p95\n        ‸\n"),
+    offers: ["max_extra"],
+    only: true,
+  },
 ];
 
 export const hovers = [
@@ -293,5 +343,11 @@ export const hovers = [
     kind: "config",
     text: "providers:\n  a:\n    kind: openai\n    api_‸key: {env: OPENAI_API_KEY}\n",
     says: ["never the key itself"],
+  },
+  {
+    name: "a case's deadline says its range and default",
+    kind: "cases",
+    text: "- name: n\n  dead‸line: 5s\n",
+    says: ["from 100ms to 10m", "Default: the workflow's"],
   },
 ];

@@ -14,7 +14,8 @@ use crate::workflow::Workflow;
 use crate::workflow::case::{Ending, Expect, ExpectedFailure, ExpectedStep};
 
 /// How steps end.
-const STATUSES: [&str; 5] = ["ok", "skipped", "failed", "timed_out", "cut"];
+pub(in crate::definition) const STATUSES: [&str; 5] =
+    ["ok", "skipped", "failed", "timed_out", "cut"];
 
 impl Lowering<'_> {
     pub(super) fn expect(&mut self, node: &Node, workflow: &Workflow, what: &str) -> Expect {

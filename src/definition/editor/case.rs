@@ -6,48 +6,21 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use crate::definition::editor::leaf::{Anything, Duration, Expression, SomeText, Text};
+use crate::definition::case::{CASE_LIMIT, RawCase};
+use crate::definition::editor::leaf::{Anything, Expression, Text};
 use crate::definition::editor::mapping::{ListOf, Mapping, Named};
-use crate::definition::editor::word::{Class, Ending, Fate, OneOf, Regime, Status};
+use crate::definition::editor::word::{OneOf, Status};
+use crate::domain::failure::FailureClass;
+use crate::workflow::case::{Ending, Told};
 
 /// A cases file: a list of cases.
 pub struct CaseList;
-
-/// A case: a known input, what models answer to it, and what must come of it. punctual test runs it offline, in
-/// virtual time.
-#[derive(JsonSchema)]
-#[schemars(inline, transform = Mapping::closed().required(&["name"]))]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Case {
-    /// What is special about the case, as a refund outside the window: its own in this file, 1 to 120 characters.
-    #[schemars(with = "SomeText")]
-    name: SomeText,
-    /// The arguments of the call: name → value. {$file: inputs/report.txt} stands for a file's content, at any place
-    /// and relative to this file. Default: none.
-    #[schemars(schema_with = "input")]
-    input: Anything,
-    /// The simulated world it is tested in. Default: calm.
-    #[schemars(with = "OneOf<Regime>")]
-    regime: Regime,
-    /// The seed of that world's luck: a whole number from 0. Default: 1.
-    #[schemars(with = "u64")]
-    seed: u64,
-    /// A caller's own deadline, from 100ms to 10m: it shortens the workflow's. Default: the workflow's.
-    #[schemars(with = "Duration")]
-    deadline: Duration,
-    /// What models answer: step → answer; for an each step a list of answers, one an item, null where it is made up.
-    /// What is not given is made up by shape.
-    #[schemars(with = "Named<Answer>")]
-    answers: Anything,
-    /// What must come of it. What is not said is not looked at.
-    expect: Expect,
-}
 
 /// `expect`.
 #[derive(JsonSchema)]
 #[schemars(inline, transform = Mapping::closed())]
 #[expect(dead_code, reason = "only its schema is used")]
-struct Expect {
+pub struct ExpectKeys {
     /// How the run ends: delivered, degraded or failed, or a list of those it may be. Default: delivered; failed where
     /// failure is given.
     #[schemars(schema_with = "outcome")]
@@ -77,8 +50,8 @@ struct Expect {
 #[expect(dead_code, reason = "only its schema is used")]
 struct Failure {
     /// The failure's class.
-    #[schemars(with = "OneOf<Class>")]
-    class: Class,
+    #[schemars(with = "OneOf<FailureClass>")]
+    class: FailureClass,
     /// The step that could not be had.
     #[schemars(with = "Text")]
     step: Text,
@@ -109,17 +82,18 @@ struct AnswerKeys {
     #[schemars(rename = "$attempts", with = "ListOf<Answer>")]
     attempts: Anything,
     /// How the attempt fares, whatever the world. Default: as drawn.
-    #[schemars(rename = "$fate", with = "OneOf<Fate>")]
-    fate: Fate,
+    #[schemars(rename = "$fate", with = "OneOf<Told>")]
+    fate: Told,
     /// The answer, where a fate stands beside it.
     #[schemars(rename = "$answer", with = "Anything")]
     answer: Anything,
 }
 
 /// What a model answers: the answer itself, as an object or as text word for word, or how attempts fare.
-struct Answer;
+pub struct Answer;
 
-fn input(_: &mut SchemaGenerator) -> Schema {
+/// `input` of a case.
+pub fn input(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {"$file": {
@@ -132,7 +106,7 @@ fn input(_: &mut SchemaGenerator) -> Schema {
 
 fn outcome(generator: &mut SchemaGenerator) -> Schema {
     let word = OneOf::<Ending>::json_schema(generator);
-    json_schema!({"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]})
+    json_schema!({"anyOf": [word, {"type": "array", "items": word}]})
 }
 
 impl JsonSchema for Answer {
@@ -160,12 +134,12 @@ impl JsonSchema for CaseList {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let case = Case::json_schema(generator);
+        let case = RawCase::json_schema(generator);
         json_schema!({
             "description": "The cases of the workflow beside this file: known inputs, recorded answers, and what must come of them.",
             "type": ["array", "null"],
             "items": case,
-            "maxItems": 500,
+            "maxItems": CASE_LIMIT,
             "errorMessage": "A cases file is a list: each case begins with a dash, as - name: a refund outside the window.",
         })
     }

@@ -6,11 +6,13 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use crate::definition::case::STATUSES;
 use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{PRESETS, Preset, Wire};
 use crate::domain::failure::FailureClass;
 use crate::domain::plan::{OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Role};
 use crate::domain::provider::{Capacity, OnCancel};
+use crate::workflow::case::{Ending, Told};
 
 /// A type that is written as one of a few words.
 pub trait Worded {
@@ -29,14 +31,8 @@ pub struct Kind;
 pub struct Regime;
 /// What a model at a provider can.
 pub struct Can;
-/// How a run of a case ends.
-pub struct Ending;
 /// How a step of a case ends.
 pub struct Status;
-/// How a recorded attempt fares.
-pub struct Fate;
-/// Why a run fails.
-pub struct Class;
 
 impl<T: Worded> JsonSchema for OneOf<T> {
     fn inline_schema() -> bool {
@@ -124,30 +120,48 @@ worded!(Can:
     "tools" => "Calls tools: the answer is asked for as a tool's arguments.",
 );
 
-worded!(Ending:
-    "delivered" => "With everything.",
-    "degraded" => "Without some optional or unverified part.",
-    "failed" => "Without a result.",
-);
-worded!(Status:
-    "ok" => "With an accepted answer.",
-    "skipped" => "Not started: its when was false.",
-    "failed" => "Without an accepted answer.",
-    "timed_out" => "Not done when the run ended.",
-    "cut" => "Closed at its cutoff_at.",
-);
-worded!(Fate:
-    "ok" => "Well, in the usual time.",
-    "slow" => "Well, eight times slower than drawn.",
-    "garbage" => "With an answer that is visibly invalid.",
-    "error" => "With a server's error.",
-    "rate_limited" => "With a limit (429).",
-    "hang" => "Never: not even a first token.",
-);
-
-impl Worded for Class {
+impl Worded for Ending {
     fn words() -> Vec<(&'static str, String)> {
-        FailureClass::ALL.map(|class| (class.as_str(), String::new())).into()
+        let about = |ending| match ending {
+            Self::Delivered => "With everything.",
+            Self::Degraded => "Without some optional part, or with an unverified one.",
+            Self::Failed => "Without a result.",
+        };
+        Self::ALL.map(|ending| (ending.as_str(), about(ending).to_owned())).into()
+    }
+}
+
+impl Worded for Told {
+    fn words() -> Vec<(&'static str, String)> {
+        let about = |told| match told {
+            Self::Ok => "Well, in the usual time.",
+            Self::Slow => "Well, eight times slower than drawn.",
+            Self::Garbage => "With an answer that is visibly invalid.",
+            Self::Error => "With a server's error.",
+            Self::RateLimited => "With a limit (429).",
+            Self::Hang => "Never: not even a first token.",
+        };
+        Self::ALL.map(|(word, told)| (word, about(told).to_owned())).into()
+    }
+}
+
+impl Worded for Status {
+    fn words() -> Vec<(&'static str, String)> {
+        let about = |status: &str| match status {
+            "ok" => "With an accepted answer.",
+            "skipped" => "Not started: its when was false.",
+            "failed" => "Without an accepted answer.",
+            "timed_out" => "Not done when the run ended.",
+            "cut" => "Closed at its cutoff_at.",
+            _ => "",
+        };
+        STATUSES.map(|status| (status, about(status).to_owned())).into()
+    }
+}
+
+impl Worded for FailureClass {
+    fn words() -> Vec<(&'static str, String)> {
+        Self::ALL.map(|class| (class.as_str(), String::new())).into()
     }
 }
 
