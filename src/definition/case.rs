@@ -30,8 +30,6 @@ mod item;
 mod text;
 pub mod write;
 
-pub(in crate::definition) use expect::STATUSES;
-
 /// Two cases of one name.
 pub const DUPLICATE_NAME: Code = Code("P0701");
 /// A step that the workflow does not have, or that asks no model.

@@ -40,6 +40,8 @@ mod vars;
 mod version;
 
 pub use answer::NOT_JSON;
+pub(in crate::definition) use scope::STATUSES;
+
 use draft::Draft;
 use models::Models;
 pub use names::{is_name, suggestion};

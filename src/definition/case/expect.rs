@@ -3,6 +3,7 @@
 use super::{CHECK_NEEDS_BOOLEAN, Lowering, NEVER_MET, UNKNOWN_STEP};
 use crate::definition::config::{list, near};
 use crate::definition::keys;
+use crate::definition::lower::STATUSES;
 use crate::definition::page::WRONG_WORD;
 use crate::definition::yaml::{Kind, Node};
 use crate::domain::failure::FailureClass;
@@ -12,10 +13,6 @@ use crate::expression::Expression;
 use crate::schema::Schema;
 use crate::workflow::Workflow;
 use crate::workflow::case::{Ending, Expect, ExpectedFailure, ExpectedStep};
-
-/// How steps end.
-pub(in crate::definition) const STATUSES: [&str; 5] =
-    ["ok", "skipped", "failed", "timed_out", "cut"];
 
 impl Lowering<'_> {
     pub(super) fn expect(&mut self, node: &Node, workflow: &Workflow, what: &str) -> Expect {

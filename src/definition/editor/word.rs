@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::definition::case::STATUSES;
 use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{PRESETS, Preset, Wire};
+use crate::definition::lower::STATUSES;
 use crate::domain::failure::FailureClass;
 use crate::domain::plan::{OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Role};
 use crate::domain::provider::{Capacity, OnCancel};

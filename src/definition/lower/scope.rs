@@ -15,8 +15,8 @@ pub const EACH_NEEDS_LIST: Code = Code("P0407");
 /// `when` that is neither true nor false.
 pub const WHEN_NEEDS_BOOLEAN: Code = Code("P0408");
 
-/// The statuses that a text can see.
-const STATUSES: [&str; 5] = ["ok", "skipped", "failed", "timed_out", "cut"];
+/// The statuses that a text can see, and a case can expect.
+pub const STATUSES: [&str; 5] = ["ok", "skipped", "failed", "timed_out", "cut"];
 
 /// Everything that can be referred to.
 #[derive(Debug)]
