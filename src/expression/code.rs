@@ -31,5 +31,3 @@ pub const LIMIT: Code = Code("P0213");
 pub const NOT_A_LIST: Code = Code("P0214");
 /// A template that is longer, or has longer tags, than is read.
 pub const TEMPLATE_LIMIT: Code = Code("P0215");
-/// Part of the language, but not of this version.
-pub const NOT_YET: Code = Code("P0901");
