@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use granit_parser::{Options, Parser};
 
-use crate::definition::diagnostic::Diagnostic;
+use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::source::Source;
 use crate::domain::finding::Code;
 
@@ -186,7 +186,9 @@ pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
 #[must_use]
 pub fn too_many_problems(source: &Source) -> Diagnostic {
     let message = format!("the file has more than {PROBLEM_LIMIT} problems; these are the first");
-    let mut found = Diagnostic::of_file(TOO_MANY_PROBLEMS, source.label.clone(), message);
+    let mut found = Diagnostic::at(Severity::Error, TOO_MANY_PROBLEMS, source, &(0..0), message);
+    // It is of no line in particular, but editors show nothing without a place.
+    found.source_line = None;
     found.help("so many have one cause, as a rule: mend the first, and check again");
     found
 }

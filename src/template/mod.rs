@@ -48,6 +48,8 @@ pub struct Template {
     source: Arc<str>,
     library: Arc<Library>,
     mentions: Arc<[Mention]>,
+    /// Whether it holds a construct that prompts do not have.
+    refused: bool,
     environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
 }
 
@@ -77,9 +79,10 @@ impl Template {
         let scope = Scope::default();
         let mut checker = check::Checker::new(source, &scope, &library);
         checker.whole(&root);
-        let mentions = checker.finish().0.into();
-        let (source, library) = (Arc::from(source), Arc::new(library));
-        Ok(Self { source, library, mentions, environment: Arc::default() })
+        let (mentions, findings) = checker.finish();
+        let refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
+        let (source, library, mentions) = (Arc::from(source), Arc::new(library), mentions.into());
+        Ok(Self { source, library, mentions, refused, environment: Arc::default() })
     }
 
     /// The text as written.
@@ -128,6 +131,11 @@ impl Template {
     /// # Errors
     /// As [`Template::render`].
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
+        if self.refused {
+            // The engine is not made for some of them: compiling can panic.
+            let message = "the template uses what prompts do not have; see its check".to_owned();
+            return Err(RenderError { message });
+        }
         let environment = self.environment.get_or_init(|| {
             environment::environment(&self.source, &self.library)
                 .map_err(|error| RenderError { message: describe(&error) })

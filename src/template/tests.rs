@@ -404,3 +404,16 @@ fn a_place_beyond_65535_lines_is_still_right() {
     let findings = Template::parse(&source).expect("a template").check(&scope());
     assert_eq!(&source[findings[0].finding.range.clone()], "qestions");
 }
+
+#[test]
+fn a_construct_that_prompts_do_not_have_is_an_error_to_render_and_no_panic() {
+    for text in ["{% import 'x' as y - 1 %}", "{% from 'x' import y %}", "{% extends 'x' %}"] {
+        let Ok(template) = Template::parse(text) else { continue };
+        let error = template.render(&serde_json::json!({})).unwrap_err();
+        assert_eq!(error.message, "the template uses what prompts do not have; see its check");
+    }
+    assert!(
+        Template::parse("{% import 'x' as y - 1 %}").is_ok(),
+        "it is the check that refuses it"
+    );
+}
