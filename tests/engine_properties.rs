@@ -62,7 +62,7 @@ fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Record) {
             Event::Woke
         };
         let signals = world.signals(plan);
-        audit.told(&event, &machine);
+        audit.told(&event, &machine, now);
         let actions = machine.handle(event.clone(), &signals, now);
         record.told.push((event, signals, now));
         for action in &actions {

@@ -53,8 +53,13 @@ impl Audit {
     }
 
     /// The machine is about to hear this.
-    pub fn told(&mut self, event: &Event, machine: &Machine) {
+    pub fn told(&mut self, event: &Event, machine: &Machine, now: Timestamp) {
         assert!(machine.outcome().is_none());
+        // The machine looks at the time first: to it an attempt that ends with the run's time is in flight, and closed.
+        let late = now >= machine.end_at();
+        if late && matches!(event, Event::Ended { .. } | Event::Failed { .. }) {
+            return;
+        }
         match event {
             Event::Ended { attempt, verdict, .. } => {
                 let live = self.in_flight.remove(attempt);
