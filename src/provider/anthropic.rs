@@ -15,7 +15,8 @@ pub struct Anthropic;
 impl Dialect for Anthropic {
     fn encode(&self, exchange: &Exchange) -> Request {
         Request {
-            path: "/v1/messages",
+            path: "/v1/messages".into(),
+            query: None,
             headers: vec![("anthropic-version", "2023-06-01")],
             body: encode::body(exchange),
         }

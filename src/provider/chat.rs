@@ -20,7 +20,8 @@ pub struct Chat {
 impl Dialect for Chat {
     fn encode(&self, exchange: &Exchange) -> Request {
         Request {
-            path: "/chat/completions",
+            path: "/chat/completions".into(),
+            query: None,
             headers: Vec::new(),
             body: encode::body(self.quirks, exchange),
         }

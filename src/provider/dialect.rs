@@ -1,5 +1,7 @@
 //! What a wire format must be able to do: encode an exchange, decode the reply. Pure; no I/O.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::domain::failure::Failure;
@@ -10,8 +12,10 @@ use super::{Broken, Exchange, Reply, Sink};
 /// A request's parts that depend on the dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Appended to the base URL's path.
-    pub path: &'static str,
+    /// Appended to the base URL's path, percent-encoded already.
+    pub path: Cow<'static, str>,
+    /// The query, without its question mark; takes the place of the base URL's where it is given.
+    pub query: Option<Cow<'static, str>>,
     /// Headers of the dialect's own.
     pub headers: Vec<(&'static str, &'static str)>,
     /// The JSON body.

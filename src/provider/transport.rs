@@ -121,6 +121,9 @@ impl HttpProvider {
         let mut url = self.base.clone();
         let path = format!("{}{}", url.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
+        if let Some(query) = &request.query {
+            url.set_query(Some(query));
+        }
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));

@@ -45,7 +45,7 @@ fn turns_alternate_and_the_system_prompt_stands_above_them() {
     let request = Anthropic.encode(&exchange(Structured::Instruct, None));
     assert_eq!(
         (request.path, request.headers),
-        ("/v1/messages", vec![("anthropic-version", "2023-06-01")])
+        ("/v1/messages".into(), vec![("anthropic-version", "2023-06-01")])
     );
     assert_eq!(
         request.body,
