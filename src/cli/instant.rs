@@ -23,7 +23,7 @@ pub struct Instant {
     pub recorded: (Value, Vec<StepAnswers>),
 }
 
-/// Plays one run of `workflow`.
+/// Plays one run of `workflow`; its report shows what models were sent and say where that is to be kept.
 ///
 /// # Errors
 /// An input that does not fit.
@@ -33,6 +33,7 @@ pub fn play(
     input: Value,
     deadline: Option<Duration>,
     seed: u64,
+    keep_content: bool,
 ) -> Result<Instant, Refusal> {
     let input = fitting(workflow, input)?;
     let bound = workflow.plan.deadline;
@@ -41,7 +42,11 @@ pub fn play(
     let recordings = recordings(&house.catalog);
     let mut world = World::of(&house.catalog.configuration.providers, &recordings)
         .map_err(|error| Refusal::InvalidInput(error.to_string()))?;
-    world.arrive(Run::new(id, workflow.clone(), input, deadline, seed), Timestamp::ZERO);
+    let mut run = Run::new(id, workflow.clone(), input, deadline, seed);
+    if keep_content {
+        run.keep_content();
+    }
+    world.arrive(run, Timestamp::ZERO);
     let started_at = clock::wall_time();
     let ended = world.play();
     let instant = ended.first().map(|ended| Instant {

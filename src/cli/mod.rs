@@ -4,6 +4,7 @@
 mod argument;
 mod chance;
 mod check;
+mod conversation;
 mod demo;
 mod doctor;
 

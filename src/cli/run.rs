@@ -77,6 +77,9 @@ pub struct Run {
     /// What the recorded case is called
     #[arg(long, value_name = "TEXT", requires = "record")]
     name: Option<String>,
+    /// Keeps what models are sent and say with the run, for 'punctual trace RUN --content'
+    #[arg(long, conflicts_with = "dry")]
+    keep_content: bool,
     /// Prints the whole run report instead of the output alone
     #[arg(long)]
     json: bool,
@@ -172,7 +175,8 @@ impl Run {
         }
         // Steps that an earlier run has validated have no attempts to record.
         let fresh = self.fresh || self.record;
-        let options = CallOptions { deadline: self.deadline, fresh, keep: self.record };
+        let (deadline, content) = (self.deadline, self.keep_content);
+        let options = CallOptions { deadline, fresh, keep: self.record, content };
         let mut signals = Signals::listen()
             .map_err(|why| output::refuse(Exit::Failed, format_args!("no signals: {why}")))?;
         let handle = host
@@ -191,7 +195,8 @@ impl Run {
             .fits(house.simulated())
             .map_err(|error| output::refuse(Exit::Usage, error))
             .and_then(|()| {
-                instant::play(house, workflow, input, self.deadline, seed)
+                let content = self.keep_content;
+                instant::play(house, workflow, input, self.deadline, seed, content)
                     .map_err(|no| refused(workflow, &no, &self.fields))
             })?;
         if let Some(store) = self.state.store()

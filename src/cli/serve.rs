@@ -53,6 +53,9 @@ pub struct Serve {
     /// Offers the workflows alone.
     #[arg(long, help = "Offers the workflows alone, without the four tools beside them")]
     no_fixed_tools: bool,
+    /// Keeps what models are sent and say with each run, for 'punctual trace RUN --content'
+    #[arg(long)]
+    keep_content: bool,
     /// Serves the built-in examples, whatever the current folder holds
     #[arg(long, hide = true, conflicts_with_all = ["dir", "config"])]
     builtin: bool,
@@ -93,8 +96,8 @@ impl Serve {
         }
         announce(&house);
         let (sender, receiver) = watch::channel(house.catalog.clone());
-        let options =
-            ServerOptions { fixed_tools: !self.no_fixed_tools, ..ServerOptions::default() };
+        let (fixed_tools, content) = (!self.no_fixed_tools, self.keep_content);
+        let options = ServerOptions { fixed_tools, content, ..ServerOptions::default() };
         let clock = Clock::sped_up(self.simulated.speed());
         let relay = relay(watch.receiver(), &host, sender, clock);
         let end = tokio::select! {

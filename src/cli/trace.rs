@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::conversation;
 use super::exit::Exit;
 use super::output;
 use super::place::{State, shown};
@@ -19,6 +20,7 @@ Examples:
   punctual trace last                  the latest run
   punctual trace run_5f3a              a run by the beginning of its id; 5f3a does, too
   punctual trace last --json           the whole report, for programs
+  punctual trace last --content        and what models were sent and said, of a run with --keep-content
 
 How to read it: each row is an attempt, from its launch to its end. A cutoff does not kill: from
 there on the step no longer relies on the attempt and another one races it; the first valid answer
@@ -34,6 +36,9 @@ pub struct Trace {
     /// The whole report, as JSON
     #[arg(long)]
     json: bool,
+    /// Also what each model was sent and said, where the run has kept it
+    #[arg(long)]
+    content: bool,
     #[command(flatten)]
     state: State,
 }
@@ -56,7 +61,11 @@ impl Trace {
         if self.json {
             output::json(report);
         } else {
-            output::result(drawn(report, output::screen()).join("\n"));
+            let mut lines = drawn(report, output::screen());
+            if self.content {
+                lines.extend(conversation::of(report, output::screen()));
+            }
+            output::result(lines.join("\n"));
         }
         Exit::Done
     }

@@ -27,6 +27,17 @@ pub enum Speaker {
     Assistant,
 }
 
+impl Speaker {
+    /// The name in traces and on most wires.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 impl Message {
     /// The workflow's turn.
     #[must_use]

@@ -62,6 +62,8 @@ pub struct CallOptions {
     pub fresh: bool,
     /// Keeps what models said after the end, for [`RunHandle::recorded`].
     pub keep: bool,
+    /// Keeps what models are sent and say in the run's report, and so in the store.
+    pub content: bool,
 }
 
 /// A call that was not started.
@@ -134,7 +136,10 @@ impl Host {
         let reused = if options.fresh { Vec::new() } else { state.register.continued(key) };
         let id = RunId::new(random());
         let seed = self.seed.unwrap_or_else(random);
-        let run = Run::new(id, workflow.clone(), input, deadline, seed);
+        let mut run = Run::new(id, workflow.clone(), input, deadline, seed);
+        if options.content {
+            run.keep_content();
+        }
         let shared = Arc::new(Shared::new(run, clock, clock::wall_time()));
         let handle = RunHandle::new(shared);
         state.register.begin(key, handle.clone());

@@ -298,7 +298,10 @@ async fn a_swap_tells_the_next_model_where_the_run_stands() {
     let b = Scripted::new(|exchange| {
         let told = &exchange.prompt.messages[0].text;
         assert!(told.starts_with("Do: it\n\n[RESUME] Task 'run_"), "{told}");
-        assert!(told.contains("interrupted at step 1/1 (only): stream_interrupted"), "{told}");
+        assert!(
+            told.contains("interrupted at step 1/1 (only, executor): stream_interrupted"),
+            "{told}"
+        );
         Act::Answer(10, json!({"text": "ok"}))
     });
     let report = finish(&host(&a, &b), &one_step(20), text("it")).await;

@@ -177,9 +177,9 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
         F::ContextOverflow if on.too_long == OnTooLong::Larger => view.larger(),
         F::ContentFiltered | F::Refusal if !view.refused_before => match on.refused {
             OnRefused::Stronger => {
-                view.sooner(view.stronger(Told::Nothing), view.other(Told::Nothing))
+                view.sooner(view.stronger(Told::Resume), view.other(Told::Resume))
             }
-            OnRefused::Next => view.other(Told::Nothing),
+            OnRefused::Next => view.other(Told::Resume),
             OnRefused::Fail => return Reaction::GiveUp(NoWay::Policy),
         },
         F::EmptyOutput
@@ -339,7 +339,7 @@ impl View<'_> {
             let wider = self.plan.model(m).paths.iter().copied();
             let path =
                 self.best(wider.filter(|p| window(*p) > current && !self.used.contains(p)))?;
-            Some(self.choice(m, path, Cause::Next, Told::Nothing))
+            Some(self.choice(m, path, Cause::Next, Told::Resume))
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Answered, Run};
+use super::{Answered, Run, instruction_tokens};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::message::{Usage, estimate_tokens};
@@ -14,8 +14,9 @@ use crate::workflow::{Answer, WorkContent, text_value};
 
 /// Most violations a repair turn and a failure message name.
 const PROBLEMS_MAX: usize = 8;
-/// Tokens of a repair turn around the answer and its problems.
-const REPAIR_FRAME: u64 = 60;
+/// Tokens of a repair turn, or of the resume message another model is sent, around the answer, its problems and the
+/// schema.
+const REPAIR_FRAME: u64 = 150;
 
 /// Why a reply cannot be accepted.
 struct Invalid {
@@ -59,8 +60,9 @@ impl Run {
                 Event::Ended { attempt, usage, verdict: Verdict::Valid { pass } }
             }
             Err(Invalid { class, problems }) => {
+                let asked = instruction_tokens(answer);
                 let told: u64 = problems.iter().map(|p| estimate_tokens(p)).sum();
-                let repair_tokens = estimate_tokens(&text) + told + REPAIR_FRAME;
+                let repair_tokens = estimate_tokens(&text) + told + asked + REPAIR_FRAME;
                 let message = problems.join("; ");
                 let failure = Failure::of_attempt(class, "validation", message);
                 self.answers.insert(attempt, Answered { text, value: None, problems, doubtful });

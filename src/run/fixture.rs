@@ -138,6 +138,13 @@ impl Build {
         this
     }
 
+    /// The last step is skipped where the condition is false.
+    pub(crate) fn when(mut self, condition: &str) -> Self {
+        self.plan.steps.last_mut().unwrap().conditional = true;
+        self.steps.last_mut().unwrap().when = Some(Expression::parse(condition).unwrap());
+        self
+    }
+
     /// The last step fans out over `input.list`, as `item`.
     pub(crate) fn each(mut self, max_parallel: u32, min_ok: u16) -> Self {
         let min_ok = Share::percent(min_ok).unwrap();

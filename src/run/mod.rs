@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
-use crate::domain::message::Usage;
+use crate::domain::message::{Prompt, Usage};
 use crate::domain::outcome::{Cause, Outcome, Status};
 use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
@@ -79,8 +79,17 @@ pub struct Run {
     /// Steps whose `check` was not asked of an answer that was made up by shape.
     unchecked: BTreeSet<StepIx>,
     ticks: u64,
+    /// What was sent, where it is kept.
+    sent: Option<BTreeMap<AttemptId, Sent>>,
     /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
     traffic: Vec<Traffic>,
+}
+
+/// What an attempt's model was sent.
+#[derive(Debug)]
+struct Sent {
+    prompt: Prompt,
+    schema: Option<Arc<Value>>,
 }
 
 /// What an attempt's reply came to.
@@ -120,8 +129,15 @@ impl Run {
             simulated: false,
             unchecked: BTreeSet::new(),
             ticks: 0,
+            sent: None,
             traffic: Vec::new(),
         }
+    }
+
+    /// Keeps what models are sent, so that the report shows it beside what they said. Off unless asked for: prompts
+    /// and answers are their owner's.
+    pub fn keep_content(&mut self) {
+        self.sent.get_or_insert_default();
     }
 
     /// Begins. `reused` are outputs that an earlier run of the same call has validated.
@@ -283,6 +299,7 @@ impl Run {
     pub fn forget(&mut self) {
         self.content = Content::new(&self.workflow, Value::Null);
         self.answers = BTreeMap::new();
+        self.sent = None;
         self.decisions = Vec::new();
         self.output = None;
     }
@@ -331,6 +348,10 @@ impl Run {
         match self.exchange(spec, profile, now) {
             Ok((exchange, prompt_tokens)) => {
                 let attempt = spec.attempt;
+                if let Some(sent) = &mut self.sent {
+                    let (prompt, schema) = (exchange.prompt.clone(), exchange.schema.clone());
+                    sent.insert(attempt, Sent { prompt, schema });
+                }
                 let counts = self.count(spec);
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Run;
+use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
-use crate::domain::message::{Message, estimate_tokens};
+use crate::domain::message::{Message, Prompt, estimate_tokens};
 use crate::domain::model::ModelProfile;
 use crate::domain::outcome::{AttemptEnd, Status};
-use crate::domain::plan::Work;
-use crate::domain::time::Timestamp;
-use crate::engine::AttemptSpec;
+use crate::domain::plan::{Need, NeedKind};
+use crate::domain::time::{Timestamp, show};
+use crate::engine::{AttemptSpec, AttemptView};
 use crate::policy::fallback::Told;
 use crate::provider::{Draw, Exchange};
-use crate::resume::{PARTIAL_MAX, ResumeMessage, Snapshot, bounded, feedback_turn, repair_turn};
+use crate::resume::{PARTIAL_MAX, Snapshot, bounded, feedback_turn, repair_turn};
 use crate::template::RenderError;
 use crate::workflow::{Answer, PromptContent, WorkContent};
 
@@ -50,18 +51,8 @@ impl Run {
         if let Some(turns) = self.unrendered_feedback(spec.step, content) {
             prompt.messages.extend(turns);
         }
-        match spec.after {
-            Some((from, Told::Violations)) => {
-                prompt.messages.extend(self.repair_turns(from, &content.answer));
-            }
-            Some((from, Told::Resume)) => {
-                let told = self.resume_text(spec, from, &content.answer, now);
-                if let (Some(told), Some(last)) = (told, prompt.messages.last_mut()) {
-                    last.text.push_str("\n\n");
-                    last.text.push_str(&told);
-                }
-            }
-            Some((_, Told::Nothing)) | None => {}
+        if let Some((from, told)) = spec.after {
+            prompt = self.follow(spec, from, told, prompt, now);
         }
         let schema = match &content.answer {
             Answer::Text => None,
@@ -129,13 +120,37 @@ impl Run {
         Some([Message::assistant(rejected.to_string()), Message::user(review)])
     }
 
-    fn repair_turns(&self, from: AttemptId, answer: &Answer) -> Vec<Message> {
+    /// The prompt of an attempt that follows another: on the same path as a conversation that goes on, elsewhere
+    /// with what another model needs to take over.
+    fn follow(
+        &self,
+        spec: &AttemptSpec,
+        from: AttemptId,
+        told: Told,
+        mut prompt: Prompt,
+        now: Timestamp,
+    ) -> Prompt {
+        let Some(before) = self.machine.attempt(from) else { return prompt };
+        match told {
+            Told::Nothing => prompt,
+            Told::Violations if before.spec.path == spec.path => {
+                prompt.messages.extend(self.repair_turns(from, spec.step));
+                prompt
+            }
+            Told::Violations => self.snapshot(spec, &before, prompt, now).into_prompt(),
+            // Launched beside an attempt that may well answer, and has said nothing: there is nothing to take over.
+            Told::Resume
+                if !before.cut && before.ended.is_none() && self.told_by(&before).is_empty() =>
+            {
+                prompt
+            }
+            Told::Resume => self.snapshot(spec, &before, prompt, now).into_prompt(),
+        }
+    }
+
+    fn repair_turns(&self, from: AttemptId, step: StepIx) -> Vec<Message> {
         let Some(answered) = self.answers.get(&from) else { return Vec::new() };
-        let schema = match answer {
-            Answer::Text => None,
-            Answer::Json(schema) => Some(schema.source().to_string()),
-        };
-        let turn = repair_turn(&answered.problems, schema.as_deref());
+        let turn = repair_turn(&answered.problems, self.schema_text(step).as_deref());
         if answered.text.trim().is_empty() {
             return vec![Message::user(turn)];
         }
@@ -143,53 +158,71 @@ impl Run {
         vec![said, Message::user(turn)]
     }
 
-    /// Where the run stands, for the next model. A hedge beside an attempt that said nothing yet starts
-    /// afresh: there is nothing to continue.
-    fn resume_text(
+    fn schema_text(&self, step: StepIx) -> Option<String> {
+        let WorkContent::Prompt(prompt) = &self.workflow.steps[step.at()].work else { return None };
+        match &prompt.answer {
+            Answer::Text => None,
+            Answer::Json(schema) => Some(schema.source().to_string()),
+        }
+    }
+
+    /// What an attempt had said that another model may go on from. Not what a filter stopped or the model declined
+    /// to say.
+    fn told_by(&self, attempt: &AttemptView<'_>) -> &str {
+        use FailureClass as F;
+        let withheld = |failure: &Failure| matches!(failure.class, F::ContentFiltered | F::Refusal);
+        if attempt.failure.is_some_and(withheld) {
+            return "";
+        }
+        self.answers.get(&attempt.spec.attempt).map_or("", |answered| answered.text.trim())
+    }
+
+    /// Where the run stands, for the next model.
+    fn snapshot(
         &self,
         spec: &AttemptSpec,
-        from: AttemptId,
-        answer: &Answer,
+        before: &AttemptView<'_>,
+        prompt: Prompt,
         now: Timestamp,
-    ) -> Option<String> {
-        let before = self.machine.attempt(from)?;
-        let partial = self.answers.get(&from).map(|a| a.text.clone()).unwrap_or_default();
-        let racing = before.ended.is_none();
-        if racing && partial.trim().is_empty() {
-            return None;
-        }
+    ) -> Snapshot {
         let plan = &self.workflow.plan;
-        let models = |ix: &usize| matches!(plan.steps[*ix].work, Work::Model { .. });
-        let alive: Vec<usize> = self
-            .machine
-            .steps()
-            .enumerate()
-            .filter(|(_, step)| step.status != Status::Skipped)
-            .map(|(ix, _)| ix)
-            .filter(models)
-            .collect();
-        let place = alive.iter().position(|ix| *ix == spec.step.at()).map_or(1, |at| at + 1);
+        let steps = plan.step_ixs().zip(self.machine.steps());
+        let alive: Vec<StepIx> =
+            steps.filter(|(_, view)| view.status != Status::Skipped).map(|(ix, _)| ix).collect();
+        let place = alive.iter().position(|ix| *ix == spec.step).map_or(1, |at| at + 1);
         let interruption = match (before.failure, before.ended) {
             (Some(failure), _) => failure.class.to_string(),
             (None, Some((_, AttemptEnd::Cut)) | None) => {
                 let since = now.since(before.sent.unwrap_or(before.launched));
-                format!("too slow after {}", crate::domain::time::show(since))
+                format!("too slow after {}", show(since))
             }
             (None, Some((_, end))) => end.as_str().to_owned(),
         };
-        let snapshot = Snapshot {
+        let answered = self.answers.get(&before.spec.attempt);
+        Snapshot {
             run: self.id.to_string(),
             place,
             of: alive.len(),
             step: plan.step(spec.step).name.clone(),
+            role: plan.step(spec.step).role,
+            prompt,
+            shown: self.shown(spec.step),
             previous_model: plan.path(before.spec.path).profile.id.clone(),
             interruption,
-            partial,
-            schema: match answer {
-                Answer::Text => None,
-                Answer::Json(schema) => Some(schema.source().to_string()),
-            },
+            partial: self.told_by(before).to_owned(),
+            problems: answered.map(|answered| answered.problems.clone()).unwrap_or_default(),
+            schema: self.schema_text(spec.step),
+        }
+    }
+
+    /// The steps whose accepted outputs a step's prompt refers to.
+    fn shown(&self, step: StepIx) -> Vec<String> {
+        let plan = &self.workflow.plan;
+        let accepted = |need: &&Need| {
+            let seen = need.kind != NeedKind::Order;
+            seen && self.machine.step(need.step).is_some_and(|step| step.status.accepted())
         };
-        Some(ResumeMessage(&snapshot).to_string())
+        let needs = plan.step(step).needs.iter().filter(accepted);
+        needs.map(|need| plan.step(need.step).name.clone()).collect()
     }
 }

@@ -6,14 +6,16 @@ use serde_json::Value;
 
 use super::Run;
 use crate::domain::failure::{Failure, FailureClass};
-use crate::domain::id::{ItemIx, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, StepIx};
+use crate::domain::message::Message;
 use crate::domain::money::Usd;
 use crate::domain::outcome::{Outcome, Part, Status};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Words;
 use crate::engine::{AttemptView, StepView};
 use crate::trace::report::{
-    AttemptReport, DecisionReport, FailureReport, RunReport, StepReport, Tokens,
+    AttemptReport, ContentReport, DecisionReport, FailureReport, RunReport, StepReport, Tokens,
+    TurnReport,
 };
 
 /// What a run is at, for progress notifications and timelines.
@@ -230,7 +232,23 @@ impl Run {
             failure: attempt.failure.map(failure_report),
             tokens: Tokens { input: attempt.usage.input, output: attempt.usage.output },
             cost_usd: attempt.cost.dollars(),
+            content: self.content_report(attempt.spec.attempt),
         }
+    }
+
+    /// What an attempt's model saw and said, where that is kept.
+    fn content_report(&self, attempt: AttemptId) -> Option<ContentReport> {
+        let sent = self.sent.as_ref()?.get(&attempt)?;
+        let turn = |message: &Message| TurnReport {
+            role: message.speaker.as_str().to_owned(),
+            text: message.text.clone(),
+        };
+        Some(ContentReport {
+            system: sent.prompt.system.clone(),
+            messages: sent.prompt.messages.iter().map(turn).collect(),
+            schema: sent.schema.as_deref().cloned(),
+            answer: self.answers.get(&attempt).map(|a| a.text.clone()).unwrap_or_default(),
+        })
     }
 
     fn decision_reports(&self) -> Vec<DecisionReport> {

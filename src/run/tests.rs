@@ -232,3 +232,5 @@ fn what_needs_no_model_is_computed_of_what_is_there_when_time_is_up() {
     assert!(matches!(run.outcome(), Some(Outcome::Degraded { .. })), "{:?}", run.outcome());
     assert_eq!(run.output(), Some(&json!({"size": 2})));
 }
+
+mod swap;

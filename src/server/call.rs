@@ -55,6 +55,7 @@ pub(super) async fn answer<H: Runs>(
     mut options: CallOptions,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResult {
+    options.content = server.options.content;
     match own_deadline(context) {
         Ok(Some(own)) => {
             options.deadline = Some(options.deadline.map_or(own, |other| other.min(own)));

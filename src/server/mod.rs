@@ -57,6 +57,8 @@ pub struct ServerOptions {
     /// When a call is answered with its run id instead of its result, for clients that hang up after 60 s.
     /// `None` never does, nor does a server without the fixed tools.
     pub hand_over: Option<Duration>,
+    /// Whether the trace of a run keeps what models are sent and say.
+    pub content: bool,
 }
 
 impl Default for ServerOptions {
@@ -65,6 +67,7 @@ impl Default for ServerOptions {
             fixed_tools: true,
             drain: Duration::from_secs(4),
             hand_over: Some(Duration::from_secs(55)),
+            content: false,
         }
     }
 }

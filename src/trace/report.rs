@@ -128,6 +128,35 @@ pub struct AttemptReport {
     pub tokens: Tokens,
     /// What it cost.
     pub cost_usd: f64,
+    /// What the model was sent and what it said; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentReport>,
+}
+
+/// What one attempt's model saw and said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContentReport {
+    /// The system prompt, before it is adapted to the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The turns, oldest first.
+    pub messages: Vec<TurnReport>,
+    /// The JSON Schema of the answer asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// What it said, as far as it came.
+    pub answer: String,
+}
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnReport {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// What is said.
+    pub text: String,
 }
 
 /// One decision of the orchestrator.

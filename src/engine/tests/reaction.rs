@@ -209,7 +209,7 @@ fn a_prompt_that_is_too_long_goes_to_a_larger_window() {
         .skip()
         .fails(0, failure(FailureClass::ContextOverflow))
         .at(100)
-        .expect(&["launch 1 draft c/large next after 0 told nothing"]);
+        .expect(&["launch 1 draft c/large next after 0 told resume"]);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn a_refusal_asks_a_stronger_model_once() {
         .skip()
         .fails(0, failure(FailureClass::Refusal))
         .at(100)
-        .expect(&["launch 1 draft c/big stronger after 0 told nothing"])
+        .expect(&["launch 1 draft c/big stronger after 0 told resume"])
         .fails(1, failure(FailureClass::ContentFiltered))
         .expect(&["finish failed content_filtered draft"]);
 }

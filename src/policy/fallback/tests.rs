@@ -160,8 +160,8 @@ fn by_default(class: F) -> [&'static str; 3] {
         F::BadRequest | F::UnsupportedParameter => {
             ["next 1 resume +50", "next 1 resume +50", "no path"]
         }
-        F::ContextOverflow => ["next 3 plain +50", "next 3 plain +50", "no path"],
-        F::ContentFiltered | F::Refusal => ["stronger 3 plain +50", "policy", "no path"],
+        F::ContextOverflow => ["next 3 resume +50", "next 3 resume +50", "no path"],
+        F::ContentFiltered | F::Refusal => ["stronger 3 resume +50", "policy", "no path"],
         F::EmptyOutput
         | F::TruncatedOutput
         | F::UnparseableOutput
@@ -372,16 +372,16 @@ fn what_is_closed_for_long_is_passed_over_for_what_is_open() {
     assert_eq!(case.after(F::SchemaViolation), "stronger 3 violations +50");
     case = case.closed(3, later);
     assert_eq!(case.after(F::SchemaViolation), "next 1 violations +50");
-    assert_eq!(case.after(F::Refusal), "next 1 plain +50");
+    assert_eq!(case.after(F::Refusal), "next 1 resume +50");
 }
 
 #[test]
 fn a_refusal_goes_to_another_path_where_no_model_is_stronger() {
     let mut case = Case::new();
     case.plan.models[0].stronger = None;
-    assert_eq!(case.after(F::Refusal), "next 1 plain +50");
+    assert_eq!(case.after(F::Refusal), "next 1 resume +50");
     case.policy.on.refused = OnRefused::Next;
-    assert_eq!(case.after(F::ContentFiltered), "next 1 plain +50");
+    assert_eq!(case.after(F::ContentFiltered), "next 1 resume +50");
 }
 
 #[test]
@@ -398,9 +398,9 @@ fn a_link_that_leads_back_to_the_same_path_leads_nowhere() {
 fn an_overflow_goes_to_a_window_known_to_be_larger_or_unknown() {
     let mut case = Case::new();
     case.plan.paths[1].profile.context = None;
-    assert_eq!(case.after(F::ContextOverflow), "next 1 plain +50");
+    assert_eq!(case.after(F::ContextOverflow), "next 1 resume +50");
     case.used.push(PathIx(1));
-    assert_eq!(case.after(F::ContextOverflow), "next 3 plain +50");
+    assert_eq!(case.after(F::ContextOverflow), "next 3 resume +50");
     case.used.push(PathIx(3));
     assert_eq!(case.after(F::ContextOverflow), "no path");
 }
