@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{PARTIAL_MAX, SCHEMA_MAX, Snapshot, bounded};
+use super::{OPENING, PARTIAL_MAX, SCHEMA_MAX, Snapshot, bounded};
 
 /// A [`Snapshot`] in the words the next model reads.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ impl fmt::Display for ResumeMessage<'_> {
         let progress = (200 * place + of).checked_div(2 * of).unwrap_or(0);
         write!(
             f,
-            "[RESUME] Task '{run}' interrupted at step {place}/{of} ({step}, {}): {interruption}. \
+            "{OPENING}{run}' interrupted at step {place}/{of} ({step}, {}): {interruption}. \
              Previous model: {previous_model}. Progress: {progress} %.",
             role.as_str()
         )?;

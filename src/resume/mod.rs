@@ -13,6 +13,8 @@ pub use message::{ResumeMessage, feedback_turn, repair_turn};
 
 /// Most characters of a partial or invalid answer that go along.
 pub const PARTIAL_MAX: usize = 2_000;
+/// What a resume message begins with, behind the prompt it ends.
+pub const OPENING: &str = "[RESUME] Task '";
 /// Most characters of a schema that go along in a message.
 pub const SCHEMA_MAX: usize = 4_000;
 

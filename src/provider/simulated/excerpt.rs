@@ -2,6 +2,7 @@
 //! document, so that a reader sees at once what they are made of.
 
 use crate::domain::message::{Prompt, Speaker};
+use crate::resume::OPENING;
 
 /// Characters of a prompt that are looked at.
 const MAX_CHARS: usize = 40_000;
@@ -27,7 +28,8 @@ impl Excerpt {
     /// Reads the longest of the workflow's turns: repairs and resumptions are short, the document is long.
     pub fn of(prompt: &Prompt) -> Self {
         let turns = prompt.messages.iter().filter(|message| message.speaker == Speaker::User);
-        let text = turns.map(|message| message.text.as_str()).max_by_key(|text| text.len());
+        let asked = |text| str::split(text, OPENING).next().unwrap_or_default().trim_end();
+        let text = turns.map(|message| asked(&message.text)).max_by_key(|text| text.len());
         let text: String = text.unwrap_or_default().chars().take(MAX_CHARS).collect();
         let mut sentences = sentences(document(&text));
         if sentences.is_empty() {

@@ -25,6 +25,15 @@ fn strings_words_and_ids_are_taken_from_the_prompt() {
 }
 
 #[test]
+fn what_a_swap_says_is_not_quoted() {
+    let mut told = exchange(Some(triage()));
+    let before = answer(&told.prompt, told.schema.as_deref(), 1_024);
+    let resume = " ran out at step 1/2, which is a long sentence of its own. Previous model: a.";
+    told.prompt.messages[0].text.push_str(&format!("\n\n{}{resume}", crate::resume::OPENING));
+    assert_eq!(answer(&told.prompt, told.schema.as_deref(), 1_024), before);
+}
+
+#[test]
 fn a_verdict_passes_and_objects_to_nothing() {
     let verdict = json!({
         "type": "object", "required": ["pass", "problems", "reason"], "additionalProperties": false,
