@@ -11,6 +11,7 @@ pub mod policy;
 pub mod provider;
 pub mod resume;
 pub mod run;
+pub mod scenario;
 pub mod schema;
 pub mod server;
 pub mod store;

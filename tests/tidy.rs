@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 8] = [
     &["engine", "workflow", "trace"],
     &["definition", "provider", "store"],
     &["run"],
-    &["driver", "world"],
+    &["driver", "world", "scenario"],
     &["server"],
     &["cli"],
 ];
@@ -32,6 +32,7 @@ const PURE: [&str; 10] = [
     "workflow",
     "run",
     "world",
+    "scenario",
 ];
 
 /// What a pure room must not name outside its tests.

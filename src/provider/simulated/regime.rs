@@ -21,6 +21,10 @@ pub struct Regime {
 /// A path's medians and faults.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct PathFigures {
+    /// Who serves it.
+    pub provider: ProviderName,
+    /// Its price a token, as a multiple of the flagship's.
+    pub price: f64,
     /// Median seconds to the first token.
     pub ttft_med_s: f64,
     /// Median seconds a token.
@@ -29,6 +33,17 @@ pub struct PathFigures {
     pub p_garbage: f64,
     /// Chance of an answer that fits and is wrong.
     pub p_silent: f64,
+}
+
+/// The providers' names.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum ProviderName {
+    /// At place 0.
+    A,
+    /// At place 1.
+    B,
+    /// At place 2.
+    C,
 }
 
 /// The providers of a regime.
@@ -103,6 +118,9 @@ pub struct UnknownRegime {
     pub known: String,
 }
 
+/// The published scenario file that the regimes are from.
+pub const SCENARIOS_JSON: &str = include_str!("scenarios.json");
+
 #[derive(Deserialize)]
 struct Scenarios {
     scenarios: BTreeMap<String, Regime>,
@@ -110,12 +128,24 @@ struct Scenarios {
 
 #[expect(clippy::expect_used, reason = "the file is compiled in, and a test reads it")]
 static SCENARIOS: LazyLock<Scenarios> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("scenarios.json")).expect("scenarios.json is well-formed")
+    serde_json::from_str(SCENARIOS_JSON).expect("scenarios.json is well-formed")
 });
 
 /// The names of all regimes, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SCENARIOS.scenarios.keys().map(String::as_str)
+}
+
+impl PathFigures {
+    /// Its provider's place: 0 to 2.
+    #[must_use]
+    pub const fn provider_at(&self) -> u8 {
+        match self.provider {
+            ProviderName::A => 0,
+            ProviderName::B => 1,
+            ProviderName::C => 2,
+        }
+    }
 }
 
 impl Regime {
