@@ -9,10 +9,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use punctual::definition::catalog::load_file;
+use punctual::definition::catalog::{load, load_file};
 use punctual::definition::config::Configuration;
+use punctual::definition::environment::Environment;
+use punctual::definition::folder::Folder;
 use punctual::domain::shape::{Presence, Range, Scope, Shape};
 use punctual::expression::{Expression, TABLE};
+use punctual::world::case::play;
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
@@ -41,13 +44,42 @@ fn every_workflow_in_the_reference_loads_without_a_word() {
     let text = read("docs/format.md");
     let blocks = blocks(&text, "yaml");
     assert!(blocks.len() > 8, "{}", blocks.len());
-    for (at, block) in blocks.iter().enumerate() {
+    for (at, block) in blocks.iter().enumerate().filter(|(_, block)| !block.starts_with(CASES)) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(format!("example_{at}.yaml"));
         std::fs::write(&file, block).unwrap();
         let lowered = load_file(&file, &Configuration::simulated("calm", 1));
         let found: Vec<String> = lowered.diagnostics.iter().map(ToString::to_string).collect();
         assert!(found.is_empty(), "{block}\n{}", found.join("\n"));
+    }
+}
+
+/// How a list of cases begins.
+const CASES: &str = "- name: ";
+
+#[test]
+fn every_case_in_the_reference_passes() {
+    let text = read("docs/format.md");
+    let blocks = blocks(&text, "yaml");
+    let workflow = blocks.iter().find(|block| block.contains("  apology:")).unwrap();
+    let lists: Vec<&String> = blocks.iter().filter(|block| block.starts_with(CASES)).collect();
+    assert_eq!(lists.len(), 1);
+    for list in lists {
+        let folder = tempfile::tempdir().unwrap();
+        let workflows = folder.path().join("workflows");
+        std::fs::create_dir(&workflows).unwrap();
+        std::fs::write(workflows.join("example.yaml"), workflow).unwrap();
+        std::fs::write(workflows.join("example.cases.yaml"), list).unwrap();
+        let folder = Folder::at(folder.path()).rehearsed();
+        let catalog = load(&folder, &Environment::default(), None);
+        let found: Vec<String> = catalog.diagnostics.iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{}", found.join("\n"));
+        for case in &catalog.cases["example"].list {
+            let workflow = &catalog.workflows["example"];
+            let played = play(case, workflow, &catalog.configuration.providers, "").unwrap();
+            let told: Vec<String> = played.differences.iter().map(ToString::to_string).collect();
+            assert!(told.is_empty(), "{}: {}", case.name, told.join("\n"));
+        }
     }
 }
 
@@ -157,11 +189,14 @@ fn generated(text: &str, part: &str, body: &str) -> String {
 fn the_generated_parts_are_those_of_the_code() {
     let written = read("docs/format.md");
     let (workflow, config) = ("schemas/workflow.schema.json", "schemas/config.schema.json");
+    let cases = "schemas/cases.schema.json";
     let parts = [
         ("keys of a workflow", keys(workflow, "/properties")),
         ("keys of a step", keys(workflow, "/properties/steps/additionalProperties/properties")),
         ("functions", functions()),
         ("filters", filters()),
+        ("keys of a case", keys(cases, "/items/properties")),
+        ("keys of what is expected", keys(cases, "/items/properties/expect/properties")),
         ("keys of the configuration", keys(config, "/properties")),
         (
             "keys of a provider",

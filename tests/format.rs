@@ -143,7 +143,7 @@ fn an_answer_that_never_meets_its_check_fails_the_run_as_check_failed() {
     let failure = played.report.failure.as_ref().unwrap();
     assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("check_failed", Some("find")));
     assert!(
-        failure.message.contains("not met: length(quotes) <= vars.most"),
+        failure.message.contains("not met: length(quotes) <= vars.most (3 <= 2)"),
         "{}",
         failure.message
     );
@@ -164,7 +164,7 @@ steps:
     let played = play(yaml, json!({"lines": [1, -1]}), |_, _, _| panic!("nothing is asked"));
     let failure = played.report.failure.as_ref().unwrap();
     assert_eq!(failure.class, "check_failed");
-    assert!(failure.message.contains("not met: sum > 0"), "{}", failure.message);
+    assert!(failure.message.contains("not met: sum > 0 (0 > 0)"), "{}", failure.message);
 }
 
 const SOME: &str = "

@@ -12,7 +12,14 @@ use punctual::trace::report::RunReport;
 use punctual::world::case::play;
 
 /// The workflows that are played; the first of their cases is a good one.
-const WORKFLOWS: [&str; 3] = ["meeting_actions", "release_notes", "rfp_answers"];
+const WORKFLOWS: [&str; 6] = [
+    "invoice_ledger",
+    "meeting_actions",
+    "release_notes",
+    "rfp_answers",
+    "summarize",
+    "support_triage",
+];
 /// Runs of each workflow; `PUNCTUAL_RUNS` asks for more, for a figure rather than a check.
 const RUNS: u64 = 60;
 

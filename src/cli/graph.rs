@@ -241,7 +241,10 @@ fn notes(workflow: &Workflow, ix: StepIx) -> String {
         if let Some(when) = content.and_then(|content| content.each.as_ref()?.when.as_ref()) {
             notes.push(format!("where {}", when.source().trim()));
         }
-        notes.push(format!("{} at once, {} must succeed", each.max_parallel, each.min_ok));
+        // What is computed takes no turns, and comes out for all items or for none.
+        if step.work != Work::Value {
+            notes.push(format!("{} at once, {} must succeed", each.max_parallel, each.min_ok));
+        }
     }
     match content.and_then(|content| content.when.as_ref()) {
         Some(when) => notes.push(format!("when {}", when.source().trim())),

@@ -9,6 +9,8 @@ macro_rules! shipped {
 
 /// Relative path and content of every shipped file.
 pub const FILES: &[(&str, &str)] = shipped![
+    "invoice_ledger.yaml",
+    "invoice_ledger.cases.yaml",
     "meeting_actions.yaml",
     "meeting_actions.cases.yaml",
     "release_notes.yaml",
@@ -19,11 +21,17 @@ pub const FILES: &[(&str, &str)] = shipped![
     "summarize.cases.yaml",
     "support_triage.yaml",
     "support_triage.cases.yaml",
+    "inputs/invoice_ledger.json",
     "inputs/meeting_actions.json",
     "inputs/release_notes.json",
     "inputs/rfp_answers.json",
     "inputs/summarize.json",
     "inputs/support_triage.json",
+    "prompts/invoice_place.md",
+    "prompts/invoice_place_task.md",
+    "prompts/invoice_read.md",
+    "prompts/invoice_remark.md",
+    "prompts/invoice_remark_task.md",
     "prompts/meeting_read.md",
     "prompts/meeting_settle.md",
     "prompts/meeting_settle_task.md",

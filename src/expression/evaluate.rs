@@ -212,6 +212,37 @@ impl<'v> Evaluator<'v> {
         let list = self.value(&quantifier.list);
         Some((place, list.get(place)?.clone()))
     }
+
+    /// The two numbers that a comparison compares, as `71.5 == 72`; `None` for anything else.
+    pub fn compared(&mut self, node: &'v Node) -> Option<String> {
+        let Kind::Binary(operator, left, right) = &node.kind else { return None };
+        let (left, right) = match operator {
+            Operator::Equal
+            | Operator::Unequal
+            | Operator::Less
+            | Operator::LessOrEqual
+            | Operator::Greater
+            | Operator::GreaterOrEqual => (self.value(left), self.value(right)),
+            Operator::Add
+            | Operator::Subtract
+            | Operator::Multiply
+            | Operator::Divide
+            | Operator::In
+            | Operator::NotIn
+            | Operator::And
+            | Operator::Or => return None,
+        };
+        let both = left.is_number() && right.is_number();
+        both.then(|| format!("{left} {} {right}", operator.as_str()))
+    }
+
+    /// The same for the condition of `quantifier` on one item of its list.
+    pub fn compared_for(&mut self, quantifier: &'v Quantifier, item: &Value) -> Option<String> {
+        self.locals.push((quantifier.name.text.clone(), Cow::Owned(item.clone())));
+        let compared = self.compared(&quantifier.condition);
+        self.locals.pop();
+        compared
+    }
 }
 
 /// What decides an `all` or `any`.

@@ -54,6 +54,15 @@ pub struct Mention {
     pub guarded: bool,
 }
 
+/// Why a condition is false.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counterexample<'e> {
+    /// For `all(… for x in list)`: the list as written, and its first item that breaks the condition, with its place.
+    pub item: Option<(&'e str, usize, Value)>,
+    /// For a comparison of numbers (of that item), the values of its two sides: `71.5 == 72`.
+    pub compared: Option<String>,
+}
+
 impl Expression {
     /// Parses `source`.
     ///
@@ -112,17 +121,22 @@ impl Expression {
         (shape, findings)
     }
 
-    /// For an `all(… for x in list)` that is false: the list as written, and its first item that breaks the condition,
-    /// with its place. `None` for any other expression.
+    /// What can be said of this condition where it is false: nothing for any but comparisons of numbers and `all(…)`.
     #[must_use]
-    pub fn counterexample(&self, bindings: &Value) -> Option<(&str, usize, Value)> {
-        let ast::Kind::Quantifier(quantifier) = &self.root.kind else { return None };
+    pub fn counterexample(&self, bindings: &Value) -> Counterexample<'_> {
+        let mut evaluator = evaluate::Evaluator::new(bindings);
+        let ast::Kind::Quantifier(quantifier) = &self.root.kind else {
+            return Counterexample { item: None, compared: evaluator.compared(&self.root) };
+        };
         if !quantifier.all {
-            return None;
+            return Counterexample::default();
         }
-        let (place, item) = evaluate::Evaluator::new(bindings).breaking(quantifier)?;
+        let Some((place, item)) = evaluator.breaking(quantifier) else {
+            return Counterexample::default();
+        };
         let list = self.source.get(quantifier.list.range.clone()).unwrap_or("the list");
-        Some((list, place, item))
+        let compared = evaluator.compared_for(quantifier, &item);
+        Counterexample { item: Some((list, place, item)), compared }
     }
 
     /// The value under `bindings` (an object: name → value; missing names are absent values).

@@ -117,7 +117,8 @@ impl Parser {
         const FORM: &str = "write `all(condition for x in list)`, or `any(…)`";
         if self.quantifiers == MAX_QUANTIFIERS {
             let message = format!("`all` and `any` nest at most {MAX_QUANTIFIERS} deep");
-            return Err(syntax(start..self.range().start, message, None));
+            let help = "go through two levels of lists at once: `for x in flatten(orders.lines)`";
+            return Err(syntax(start..self.range().start, message, Some(help)));
         }
         self.quantifiers += 1;
         let condition = self.or()?;

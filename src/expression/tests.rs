@@ -358,3 +358,26 @@ fn a_loop_over_more_than_it_may_visit_is_null() {
     assert_eq!(bounded(1000), json!(null));
     assert_eq!(bounded(2000), json!(true));
 }
+
+#[test]
+fn what_a_false_condition_compared_is_told_with_the_item_that_breaks_it() {
+    let bindings = json!({
+        "net": 0.1, "tax": 0.2, "gross": 0.4, "name": "a",
+        "groups": [{"lines": [{"net": 1}], "base": 1}, {"lines": [{"net": 1.5}, {"net": -1}], "base": 1}],
+    });
+    let told = |source: &str| {
+        let expression = Expression::parse(source).expect("fine");
+        let why = expression.counterexample(&bindings);
+        (why.item.map(|(list, place, _)| format!("{list}[{place}]")), why.compared)
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(told("net + tax == gross"), (None, some("0.3 == 0.4")));
+    assert_eq!(told("gross <= net"), (None, some("0.4 <= 0.1")));
+    let sums = "all(sum(g.lines.net) == g.base for g in groups)";
+    assert_eq!(told(sums), (some("groups[1]"), some("0.5 == 1")));
+    // Texts can be long, and both sides of `and` are two conditions.
+    assert_eq!(told("name == \"b\""), (None, None));
+    assert_eq!(told("net > 1 and tax > 1"), (None, None));
+    assert_eq!(told("any(g.base > 2 for g in groups)"), (None, None));
+    assert_eq!(told("all(g.base > 1 and net > 0 for g in groups)"), (some("groups[0]"), None));
+}

@@ -383,15 +383,18 @@ fn item_locals(of: &StepContent, place: u32, item: &Value) -> Vec<(String, Value
     vec![(each.item.clone(), item.clone()), ("index".to_owned(), Value::from(place))]
 }
 
-/// What an unmet condition says, with the first item of a list that breaks it.
+/// What an unmet condition says, with the numbers it compared and the first item of a list that breaks it.
 fn unmet_text(check: &Expression, bindings: &Value) -> String {
     let text = check.source().split_whitespace().collect::<Vec<_>>().join(" ");
-    match check.counterexample(bindings) {
-        Some((list, place, item)) => {
-            format!("not met: {text} (by {list}[{place}]: {})", shortened_text(&item.to_string()))
-        }
-        None => format!("not met: {text}"),
+    let why = check.counterexample(bindings);
+    let item = why.item.map(|(list, place, item)| {
+        format!("by {list}[{place}]: {}", shortened_text(&item.to_string()))
+    });
+    let why: Vec<String> = why.compared.into_iter().chain(item).collect();
+    if why.is_empty() {
+        return format!("not met: {text}");
     }
+    format!("not met: {text} ({})", why.join(" "))
 }
 
 /// Most characters of an item that breaks a condition.

@@ -89,6 +89,11 @@ impl Dry {
             What::Skipped => text.push("  skipped: its condition is false".to_owned()),
             What::Computed { value } => text.push(format!("  = {value}")),
             What::Impossible { why } => text.extend(indented(&format!("fails: {why}"), terminal)),
+            What::Waits { waits_for, .. } if matches!(of.work, WorkContent::Value(_)) => {
+                let waits = format!("waits for {}; as written:", waits_for.join(", "));
+                text.extend(indented(&waits, terminal));
+                text.extend(written(of));
+            }
             What::Waits { waits_for, system, prompt } => {
                 let waits = format!(
                     "waits for {}; about {} tokens at most; as written:",
@@ -223,6 +228,12 @@ fn expected(of: &StepContent) -> Option<String> {
         Answer::Text => Some("text".to_owned()),
         Answer::Json(schema) => Some(Schema::to_shape(schema.source()).describe()),
     }
+}
+
+/// The expressions of a step without a model, one a line.
+fn written(of: &StepContent) -> Vec<String> {
+    let WorkContent::Value(fields) = &of.work else { return Vec::new() };
+    fields.iter().map(|(name, value)| format!("    {name} = {}", value.source().trim())).collect()
 }
 
 fn rendered(prompt: &Rendered, item: &str, terminal: Terminal) -> Vec<String> {

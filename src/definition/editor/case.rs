@@ -21,8 +21,8 @@ pub struct CaseList;
 #[schemars(inline, transform = Mapping::closed())]
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct ExpectKeys {
-    /// How the run ends: delivered, degraded or failed, or a list of those it may be. Default: delivered; failed where
-    /// failure is given.
+    /// How the run ends: delivered, degraded or failed, or a list of those it may be. Default: delivered or degraded;
+    /// failed where failure is given.
     #[schemars(schema_with = "outcome")]
     outcome: Ending,
     /// The steps and items that are missing, exactly these in any order, as [gaps, "answer[3]"].
