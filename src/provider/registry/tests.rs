@@ -26,7 +26,7 @@ fn a_missing_key_leaves_the_other_providers_working() {
     let keyless =
         ProviderSettings { api_key: Some(missing), ..settings("far", "https://example.com") };
     let providers =
-        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator).unwrap();
+        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator, || std::time::UNIX_EPOCH).unwrap();
     assert!(providers.get("near").is_some() && providers.get("far").is_some());
     assert!(providers.get("elsewhere").is_none());
     let unready: Vec<String> = providers.unready().map(|(n, e)| format!("{n}: {e}")).collect();
@@ -47,7 +47,7 @@ fn settings_that_are_wrong_in_themselves_are_all_reported() {
         settings("user", "https://me:hidden@example.com"),
         header,
     ];
-    let errors = connect(&list, &no_simulator).err().unwrap();
+    let errors = connect(&list, &no_simulator, || std::time::UNIX_EPOCH).err().unwrap();
     let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         shown,
