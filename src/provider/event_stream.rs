@@ -111,11 +111,7 @@ fn read(frame: &[u8]) -> Result<Event, Unreadable> {
                 Map::from_iter([("message".to_owned(), Value::from(words))]),
             )
         }
-        _ => Event {
-            name: header(":event-type"),
-            data: payload.into_owned(),
-            unknown: Vec::new(),
-        },
+        _ => Event { name: header(":event-type"), data: payload.into_owned(), unknown: Vec::new() },
     })
 }
 

@@ -59,7 +59,9 @@ impl Framing {
                 Ok(())
             }
             #[cfg(feature = "bedrock")]
-            Self::Binary(decoder) => std::mem::take(decoder).finish().map_err(|error| broken(&error)),
+            Self::Binary(decoder) => {
+                std::mem::take(decoder).finish().map_err(|error| broken(&error))
+            }
         }
     }
 }
@@ -232,8 +234,7 @@ impl Reader {
 /// The binary framing of a content type, where this build reads it.
 #[cfg(feature = "bedrock")]
 fn binary(kind: &str) -> Option<Framing> {
-    (kind == event_stream::CONTENT_TYPE)
-        .then(|| Framing::Binary(event_stream::Decoder::default()))
+    (kind == event_stream::CONTENT_TYPE).then(|| Framing::Binary(event_stream::Decoder::default()))
 }
 
 #[cfg(not(feature = "bedrock"))]

@@ -50,7 +50,9 @@ pub enum ConnectError {
         header: String,
     },
     /// A kind that this build does not speak.
-    #[error("provider '{name}' speaks {kind}, which is not in this build: build it with the feature {kind}")]
+    #[error(
+        "provider '{name}' speaks {kind}, which is not in this build: build it with the feature {kind}"
+    )]
     NotBuilt {
         /// The provider.
         name: String,
@@ -165,8 +167,7 @@ fn signer(
     let [access, secret] = [Secret::resolve(&keys.access)?, Secret::resolve(&keys.secret)?];
     let session = keys.session.as_ref().map(Secret::resolve).transpose()?;
     let region = keys.region.clone();
-    let signer =
-        super::bedrock::Signer::new(region, &access, &secret, session.as_ref(), now);
+    let signer = super::bedrock::Signer::new(region, &access, &secret, session.as_ref(), now);
     secrets.extend([access, secret].into_iter().chain(session));
     Ok(Some(Box::new(signer)))
 }

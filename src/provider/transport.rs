@@ -300,9 +300,9 @@ impl Provider for HttpProvider {
 /// Strikes out what a message that was cut ends with, where a secret begins with it.
 fn strike_half(message: &mut String, secret: &str) {
     let Some(text) = message.strip_suffix('…') else { return };
-    let half = (SHORTEST..secret.len()).rev().find(|length| {
-        secret.get(..*length).is_some_and(|beginning| text.ends_with(beginning))
-    });
+    let half = (SHORTEST..secret.len())
+        .rev()
+        .find(|length| secret.get(..*length).is_some_and(|beginning| text.ends_with(beginning)));
     if let Some(length) = half {
         message.truncate(text.len() - length);
         message.push('…');

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken fixture fails its test")]
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
+pub mod frames;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};

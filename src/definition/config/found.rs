@@ -8,9 +8,7 @@ use crate::definition::config::{
     Configuration, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
 use crate::definition::environment::{Environment, FoundLocal};
-use crate::domain::provider::{
-    Dialect, Limits, ProviderSettings, SecretRef, SimulatorSettings,
-};
+use crate::domain::provider::{Dialect, Limits, ProviderSettings, SecretRef, SimulatorSettings};
 
 /// What can be served with the keys and local servers at hand; the simulator where there are none.
 ///

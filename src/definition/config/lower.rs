@@ -140,8 +140,7 @@ impl Lowering<'_> {
         if !preset.is_built() && !self.environment.assumes_keys() {
             return (None, Some(self.report_unbuilt(raw, preset)));
         }
-        let access =
-            (preset.wire == Wire::Bedrock).then(|| bedrock::access(raw, self.environment));
+        let access = (preset.wire == Wire::Bedrock).then(|| bedrock::access(raw, self.environment));
         let written = raw.base_url.as_ref().map(|u| u.value.as_str());
         // Other programs want Anthropic's address with its version; the dialect adds it by itself.
         let bare = written.map(|url| match url.strip_suffix("/v1") {

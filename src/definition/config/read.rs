@@ -23,8 +23,8 @@ mod address;
 mod model;
 mod part;
 
-use address::{region, url};
 pub use address::{is_region, secret_parameter};
+use address::{region, url};
 use part::{
     Cost, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
     headers_schema, region_schema,

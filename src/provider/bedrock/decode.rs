@@ -105,8 +105,7 @@ impl ConverseDecoder {
             .saturating_add(cached)
             .saturating_add(number("cacheWriteInputTokens"));
         let output = number("outputTokens");
-        self.answer
-            .count(Usage { input, cached_input: cached, output, estimated: false }, sink);
+        self.answer.count(Usage { input, cached_input: cached, output, estimated: false }, sink);
     }
 }
 

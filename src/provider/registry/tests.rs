@@ -26,7 +26,10 @@ fn a_missing_key_leaves_the_other_providers_working() {
     let keyless =
         ProviderSettings { api_key: Some(missing), ..settings("far", "https://example.com") };
     let providers =
-        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator, || std::time::UNIX_EPOCH).unwrap();
+        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator, || {
+            std::time::UNIX_EPOCH
+        })
+        .unwrap();
     assert!(providers.get("near").is_some() && providers.get("far").is_some());
     assert!(providers.get("elsewhere").is_none());
     let unready: Vec<String> = providers.unready().map(|(n, e)| format!("{n}: {e}")).collect();
