@@ -1,5 +1,8 @@
 //! Where Bedrock is reached, and what vouches for requests to it: a key, or a signature.
 
+#[cfg(test)]
+mod tests;
+
 use crate::definition::config::read::{RawProvider, is_region};
 use crate::definition::environment::Environment;
 use crate::domain::provider::{BedrockSettings, SecretRef, SigningKeys};

@@ -62,3 +62,17 @@ fn settings_that_are_wrong_in_themselves_are_all_reported() {
         ]
     );
 }
+
+#[cfg(not(feature = "bedrock"))]
+#[test]
+fn a_kind_that_is_not_built_is_said_by_its_feature() {
+    use crate::domain::provider::BedrockSettings;
+
+    let dialect = Kind::Bedrock(BedrockSettings { signing: None, region_variable: None });
+    let far = ProviderSettings { dialect, ..settings("far", "https://example.com") };
+    let errors = connect(&[far], &no_simulator, || std::time::UNIX_EPOCH).err().unwrap();
+    assert_eq!(
+        errors[0].to_string(),
+        "provider 'far' speaks bedrock, which is not in this build: build it with the feature bedrock"
+    );
+}
