@@ -5,6 +5,11 @@
 //! An error (`:message-type` `exception` or `error`) becomes an event `{"error": {"type": .., ..}}`, as
 //! [`classify`](super::classify) reads it.
 
+/// What the tests here and those on loopback write streams with.
+#[cfg(test)]
+#[path = "../../tests/loopback/frames.rs"]
+#[allow(dead_code, reason = "the tests on loopback need all of it")]
+pub(super) mod frames;
 #[cfg(test)]
 mod tests;
 

@@ -278,7 +278,7 @@ impl HttpProvider {
         let message = &mut broken.failure.message;
         for secret in self.secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST) {
             *message = message.replace(secret.reveal(), "…");
-            strike_half(message, secret.reveal());
+            *message = strike_halves(message, secret.reveal());
         }
         *message = brief(message);
         broken
@@ -297,16 +297,17 @@ impl Provider for HttpProvider {
     }
 }
 
-/// Strikes out what a message that was cut ends with, where a secret begins with it.
-fn strike_half(message: &mut String, secret: &str) {
-    let Some(text) = message.strip_suffix('…') else { return };
-    let half = (SHORTEST..secret.len())
-        .rev()
-        .find(|length| secret.get(..*length).is_some_and(|beginning| text.ends_with(beginning)));
-    if let Some(length) = half {
-        message.truncate(text.len() - length);
-        message.push('…');
+/// Strikes the beginning of a secret out where a message was cut within it.
+fn strike_halves(message: &str, secret: &str) -> String {
+    let mut parts: Vec<&str> = message.split('…').collect();
+    let cut = parts.len() - 1;
+    for part in &mut parts[..cut] {
+        let half = (SHORTEST..secret.len()).rev().find(|length| {
+            secret.get(..*length).is_some_and(|beginning| part.ends_with(beginning))
+        });
+        *part = &part[..part.len() - half.unwrap_or(0)];
     }
+    parts.join("…")
 }
 
 /// Whether a connection that stood was closed before any answer.

@@ -11,7 +11,7 @@ use punctual::domain::provider::{
 use ring::{digest, hmac};
 use serde_json::Value;
 
-use super::{Request, Script, chunk, frames, head_of, last_chunk};
+use super::{Request, Script, chunk_of, frames, head_of, last_chunk};
 
 /// The keys of AWS's own examples.
 pub const ACCESS: &str = "AKIDEXAMPLE";
@@ -95,7 +95,7 @@ fn settings(base_url: String, signing: Option<SigningKeys>) -> ProviderSettings 
 
 /// A whole stream of events, each `{"KIND": {..}}` (see [`frames::stream`]), one chunk each.
 pub fn stream(events: &[Value]) -> Script {
-    let chunks = events.iter().map(|event| chunk(frames::stream(std::slice::from_ref(event))));
+    let chunks = events.iter().map(|event| chunk_of(&frames::stream(std::slice::from_ref(event))));
     [head()].into_iter().chain(chunks).chain([last_chunk()]).collect()
 }
 
@@ -172,5 +172,8 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -198,8 +198,12 @@ pub fn head_of(content_type: &str) -> Step {
 }
 
 /// One chunk of a stream.
-pub fn chunk(content: impl AsRef<[u8]>) -> Step {
-    let content = content.as_ref();
+pub fn chunk(text: &str) -> Step {
+    chunk_of(text.as_bytes())
+}
+
+/// One chunk of a stream that is no text.
+pub fn chunk_of(content: &[u8]) -> Step {
     Step::Send([format!("{:x}\r\n", content.len()).as_bytes(), content, b"\r\n"].concat())
 }
 
@@ -210,6 +214,6 @@ pub fn last_chunk() -> Step {
 
 /// A whole event stream, one chunk a piece.
 pub fn stream(pieces: &[&str]) -> Script {
-    let chunks = pieces.iter().map(chunk);
+    let chunks = pieces.iter().map(|piece| chunk(piece));
     [stream_head()].into_iter().chain(chunks).chain([last_chunk()]).collect()
 }

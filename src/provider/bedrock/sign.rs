@@ -111,10 +111,10 @@ mod tests {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Vec<(String, String)> {
-        let signed = signer.sign(&Url::parse(url).unwrap(), headers, body).unwrap();
-        assert!(signed.iter().all(|(_, value)| value.is_sensitive()), "no log shows them");
+        let found = signer.sign(&Url::parse(url).unwrap(), headers, body).unwrap();
+        assert!(found.iter().all(|(_, value)| value.is_sensitive()), "no log shows them");
         let text = |value: &HeaderValue| value.to_str().unwrap().to_owned();
-        signed.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+        found.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
     }
 
     fn authorization(signed_headers: &str, service: &str, signature: &str) -> (String, String) {

@@ -7,13 +7,9 @@ use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use crate::provider::classify::Head;
-use crate::provider::event_stream;
+use crate::provider::event_stream::{self, frames};
 use crate::provider::reader::Reader;
 use crate::provider::{Broken, Draw, Reply, Sink};
-
-#[path = "../../../tests/loopback/frames.rs"]
-#[allow(dead_code, reason = "each of its users needs a part")]
-mod frames;
 
 fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
     Exchange {
