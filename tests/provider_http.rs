@@ -13,6 +13,7 @@ use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField
 use punctual::domain::provider::{
     Capacity, ChatQuirks, Dialect, Limits, OnCancel, ProviderSettings, SecretRef,
 };
+use punctual::driver::clock::system_time;
 use punctual::provider::registry::{Providers, connect};
 use punctual::provider::{Broken, Exchange, Provider, Reply, Sink};
 use serde_json::json;
@@ -61,7 +62,7 @@ fn settings(dialect: Dialect, base_url: String) -> ProviderSettings {
 }
 
 fn connected(settings: ProviderSettings) -> Providers {
-    connect(&[settings], &|_, _| unreachable!("no simulator is configured")).unwrap()
+    connect(&[settings], &|_, _| unreachable!("no simulator is configured"), system_time).unwrap()
 }
 
 fn chat(server: &Loopback) -> Arc<dyn Provider> {

@@ -11,7 +11,7 @@ use crate::definition::config::Origin;
 use crate::definition::environment::Environment;
 use crate::definition::folder::Folder;
 use crate::domain::provider::{Dialect, ProviderSettings, SimulatorSettings};
-use crate::driver::clock::Clock;
+use crate::driver::clock::{Clock, system_time};
 use crate::driver::{Host, HostSettings, Lanes};
 use crate::provider::registry::{ConnectError, connect};
 use crate::provider::simulated::{Pace, Recordings, Simulator};
@@ -153,7 +153,7 @@ pub fn lanes(catalog: &Catalog, clock: Clock) -> (Lanes, Vec<String>) {
     };
     let mut lanes = Lanes::default();
     let mut add = |settings: &[ProviderSettings]| -> Result<(), Vec<ConnectError>> {
-        let providers = connect(settings, &simulate)?;
+        let providers = connect(settings, &simulate, system_time)?;
         for one in settings {
             if let Some(provider) = providers.get(&one.name) {
                 lanes.add(&one.name, provider, one.limits, clock);

@@ -138,12 +138,24 @@ fn providers(configuration: &Configuration) -> Table {
     table
 }
 
-/// Where a provider's key is, and whether it is there; never the key.
+/// Where a provider's keys are, and whether they are there; never a key.
 #[must_use]
 pub fn key_state(provider: &ProviderSettings) -> (Style, String) {
-    match &provider.api_key {
-        None => (Style::Dim, "none needed".to_owned()),
-        Some(SecretRef::Env(name)) => {
+    let states: Vec<(Style, String)> = provider.keys().map(state_of).collect();
+    let bad = states.iter().find(|(style, _)| *style == Style::Bad);
+    match (bad, states.is_empty()) {
+        (Some(bad), _) => bad.clone(),
+        (None, true) => (Style::Dim, "none needed".to_owned()),
+        (None, false) => {
+            let all: Vec<&str> = states.iter().map(|(_, said)| said.as_str()).collect();
+            (Style::Good, all.join(", "))
+        }
+    }
+}
+
+fn state_of(key: &SecretRef) -> (Style, String) {
+    match key {
+        SecretRef::Env(name) => {
             let set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
             if set {
                 (Style::Good, format!("{name} is set"))
@@ -151,7 +163,7 @@ pub fn key_state(provider: &ProviderSettings) -> (Style, String) {
                 (Style::Bad, format!("{name} is not set"))
             }
         }
-        Some(SecretRef::File(path)) => {
+        SecretRef::File(path) => {
             let there = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
             let shown = super::place::shown(path);
             if there {

@@ -11,6 +11,7 @@ use crate::domain::provider::{
     Capacity, Dialect, Limits, OnCancel, ProviderSettings, ServerLimits, SimulatorSettings,
 };
 
+mod bedrock;
 pub mod catalogue;
 mod found;
 mod lower;
@@ -21,7 +22,8 @@ mod tests;
 
 pub use found::from_environment;
 pub use lower::{
-    ALIAS_CYCLE, BAD_NAME, KEY_NOT_SET, NO_PATH, UNKNOWN_MODEL, UNKNOWN_PROVIDER, list, load, near,
+    ALIAS_CYCLE, BAD_NAME, KEY_NOT_SET, NO_PATH, NOT_BUILT, UNKNOWN_MODEL, UNKNOWN_PROVIDER, list,
+    load, near,
 };
 pub(in crate::definition) use read::RawConfiguration;
 

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct Environment {
     /// Variables of folders, with their values.
     folders: BTreeMap<String, PathBuf>,
+    /// Variables of AWS regions, with their values.
+    regions: BTreeMap<String, String>,
     /// Names of all variables that are set and not empty.
     set: Vec<String>,
     /// Local servers that were found answering.
@@ -28,9 +30,11 @@ pub struct FoundLocal {
 }
 
 const FOLDERS: [&str; 3] = ["PUNCTUAL_DIR", "XDG_CONFIG_HOME", "HOME"];
+/// What AWS's own programs read a region from, the first first.
+const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 
 impl Environment {
-    /// Takes names and values in; only folders' values are kept.
+    /// Takes names and values in; only the values of folders and regions are kept.
     ///
     /// ```
     /// use punctual::definition::environment::Environment;
@@ -67,6 +71,9 @@ impl Environment {
         if FOLDERS.contains(&name) {
             self.folders.insert(name.to_owned(), PathBuf::from(value));
         }
+        if REGIONS.contains(&name) {
+            self.regions.insert(name.to_owned(), value.trim().to_owned());
+        }
         self.set.push(name.to_owned());
     }
 
@@ -101,6 +108,12 @@ impl Environment {
     #[must_use]
     pub fn folder(&self, name: &str) -> Option<&PathBuf> {
         self.folders.get(name)
+    }
+
+    /// The AWS region, and the variable that names it.
+    #[must_use]
+    pub fn region(&self) -> Option<(&'static str, &str)> {
+        REGIONS.iter().find_map(|name| Some((*name, self.regions.get(*name)?.as_str())))
     }
 
     /// Local servers that were found.

@@ -115,6 +115,7 @@ pub const PROVIDER: Place = place(
         "on_cancel",
         "capacity",
         "optional",
+        "region",
         "regime",
         "seed",
     ],

@@ -25,6 +25,29 @@ pub struct ProviderSettings {
     pub capacity: Capacity,
 }
 
+impl ProviderSettings {
+    /// What vouches for its requests: its key, or what they are signed with.
+    pub fn keys(&self) -> impl Iterator<Item = &SecretRef> {
+        let signing = match &self.dialect {
+            Dialect::Bedrock(bedrock) => bedrock.signing.as_ref(),
+            Dialect::OpenAiChat(_) | Dialect::Anthropic | Dialect::Simulated(_) => None,
+        };
+        let signing = signing
+            .into_iter()
+            .flat_map(|keys| [&keys.access, &keys.secret].into_iter().chain(&keys.session));
+        self.api_key.iter().chain(signing)
+    }
+
+    /// Every secret that is looked up for it: its keys, and its headers.
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
+        let headers = self.headers.iter().filter_map(|(_, value)| match value {
+            HeaderValue::Secret(secret) => Some(secret),
+            HeaderValue::Plain(_) => None,
+        });
+        self.keys().chain(headers)
+    }
+}
+
 /// The wire formats spoken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dialect {
@@ -32,6 +55,8 @@ pub enum Dialect {
     OpenAiChat(ChatQuirks),
     /// `POST {base}/v1/messages`.
     Anthropic,
+    /// `POST {base}/model/{id}/converse-stream`.
+    Bedrock(BedrockSettings),
     /// No wire: drawn from a named regime.
     Simulated(SimulatorSettings),
 }
@@ -41,6 +66,28 @@ pub enum Dialect {
 pub struct ChatQuirks {
     /// Whether `stream_options: {include_usage: true}` is accepted.
     pub stream_options: bool,
+}
+
+/// How requests to Bedrock are vouched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BedrockSettings {
+    /// What requests are signed with; `None` where `api_key` or a header vouches for them.
+    pub signing: Option<SigningKeys>,
+    /// The variable that the region was read from; `None` where the configuration says it.
+    pub region_variable: Option<String>,
+}
+
+/// What AWS requests are signed with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigningKeys {
+    /// The region that signatures hold for, `us-east-1`.
+    pub region: String,
+    /// The access key's id.
+    pub access: SecretRef,
+    /// Its secret.
+    pub secret: SecretRef,
+    /// The token of temporary credentials.
+    pub session: Option<SecretRef>,
 }
 
 /// Which simulated world a provider draws from.

@@ -1,6 +1,6 @@
 //! The only clock: everything below is handed times, everything above asks here.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
@@ -67,6 +67,13 @@ impl Clock {
     pub async fn sleep(&self, pause: Duration) {
         self.sleep_until(self.now() + pause).await;
     }
+}
+
+/// The machine's date and time, which signatures carry.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the place that reads the clock")]
+pub fn system_time() -> SystemTime {
+    SystemTime::now()
 }
 
 /// The date and time, RFC 3339 in UTC to the millisecond.

@@ -1,15 +1,19 @@
 //! Adapters to the models: one exchange in, one classified reply out.
 //!
-//! A dialect ([`chat`], [`anthropic`]) is pure: it encodes an [`Exchange`] and decodes what comes back.
+//! A dialect ([`chat`], [`anthropic`], `bedrock`) is pure: it encodes an [`Exchange`] and decodes what comes back.
 //! [`reader`] turns a response's bytes into events for it, [`classify`] says what a failure means, and
 //! [`transport`] is the only part that does I/O, so that a further dialect needs no I/O of its own.
 
 pub mod answer;
 pub mod anthropic;
+#[cfg(feature = "bedrock")]
+pub mod bedrock;
 pub mod chat;
 pub mod classify;
 pub mod constraint;
 pub mod dialect;
+#[cfg(feature = "bedrock")]
+pub mod event_stream;
 pub mod reader;
 pub mod registry;
 pub mod retry_window;

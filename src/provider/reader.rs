@@ -10,6 +10,8 @@ use crate::domain::failure::{Failure, FailureClass};
 
 use super::classify::{self, Head};
 use super::dialect::{Decoder, Progress};
+#[cfg(feature = "bedrock")]
+use super::event_stream;
 use super::sse::{self, Frame};
 use super::{Broken, Reply, Sink};
 
@@ -26,11 +28,42 @@ pub struct Reader {
 }
 
 enum Body {
-    Events(sse::Decoder, Vec<Frame>),
+    Events(Framing, Vec<Frame>),
     Document(Vec<u8>),
     Failure(Vec<u8>),
     /// Its type says too little, and too little has arrived to tell.
     Unnamed(Vec<u8>),
+}
+
+/// How events are put into bytes.
+enum Framing {
+    Sse(sse::Decoder),
+    #[cfg(feature = "bedrock")]
+    Binary(event_stream::Decoder),
+}
+
+impl Framing {
+    fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        match self {
+            Self::Sse(decoder) => decoder.push(bytes, frames).map_err(too_large),
+            #[cfg(feature = "bedrock")]
+            Self::Binary(decoder) => decoder.push(bytes, frames).map_err(|error| broken(&error)),
+        }
+    }
+
+    /// Ends the stream, once.
+    fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+        match self {
+            Self::Sse(decoder) => {
+                std::mem::take(decoder).finish(frames);
+                Ok(())
+            }
+            #[cfg(feature = "bedrock")]
+            Self::Binary(decoder) => {
+                std::mem::take(decoder).finish().map_err(|error| broken(&error))
+            }
+        }
+    }
 }
 
 /// Whether more of the response is wanted.
@@ -56,7 +89,9 @@ impl Reader {
         } else if kind == "application/json" || kind.ends_with("+json") {
             Body::Document(Vec::new())
         } else if kind == "text/event-stream" {
-            Body::Events(sse::Decoder::default(), Vec::new())
+            Body::Events(Framing::Sse(sse::Decoder::default()), Vec::new())
+        } else if let Some(framing) = binary(&kind) {
+            Body::Events(framing, Vec::new())
         } else if matches!(kind.as_str(), "" | "text/plain" | "application/octet-stream") {
             Body::Unnamed(Vec::new())
         } else {
@@ -83,7 +118,7 @@ impl Reader {
             self.body = body;
             return self.push(&start, sink);
         }
-        match &mut self.body {
+        let unreadable = match &mut self.body {
             Body::Failure(body) => {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -98,13 +133,12 @@ impl Reader {
                 return Wants::More;
             }
             Body::Unnamed(_) => return Wants::More,
-            Body::Events(decoder, frames) => {
-                if let Err(large) = decoder.push(bytes, frames) {
-                    self.failed = Some(too_large(large));
-                }
-            }
-        }
+            Body::Events(framing, frames) => framing.push(bytes, frames).err(),
+        };
         self.take_frames(sink);
+        if let Some(failure) = unreadable {
+            self.fail(failure);
+        }
         match self.progress {
             _ if self.failed.is_some() => Wants::Nothing,
             Progress::Open => Wants::More,
@@ -122,15 +156,19 @@ impl Reader {
             }
             match self.decoder.event(&event, sink) {
                 Ok(progress) => self.progress = progress,
-                // Half a frame behind a complete answer takes nothing from it.
-                Err(failure)
-                    if self.progress == Progress::Finished
-                        && failure.class == FailureClass::StreamInterrupted => {}
-                Err(failure) => {
-                    self.failed.get_or_insert(failure);
-                    return;
-                }
+                Err(failure) => self.fail(failure),
             }
+            if self.failed.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// The first failure counts. Half a frame behind a complete answer takes nothing from it.
+    fn fail(&mut self, failure: Failure) {
+        let complete = self.progress != Progress::Open;
+        if !(complete && failure.class == FailureClass::StreamInterrupted) {
+            self.failed.get_or_insert(failure);
         }
     }
 
@@ -182,12 +220,37 @@ impl Reader {
                 }
                 Err(error) => self.failed = Some(unreadable(&error)),
             },
-            Body::Events(decoder, frames) => {
-                std::mem::take(decoder).finish(frames);
+            Body::Events(framing, frames) => {
+                let cut = framing.finish(frames).err();
                 self.take_frames(sink);
+                if let Some(failure) = cut {
+                    self.fail(failure);
+                }
             }
         }
     }
+}
+
+/// The binary framing of a content type, where this build reads it.
+#[cfg(feature = "bedrock")]
+fn binary(kind: &str) -> Option<Framing> {
+    (kind == event_stream::CONTENT_TYPE).then(|| Framing::Binary(event_stream::Decoder::default()))
+}
+
+#[cfg(not(feature = "bedrock"))]
+fn binary(_: &str) -> Option<Framing> {
+    None
+}
+
+#[cfg(feature = "bedrock")]
+fn broken(error: &event_stream::Unreadable) -> Failure {
+    use event_stream::Unreadable;
+    let evidence = match error {
+        Unreadable::TooLarge(large) => return too_large(*large),
+        Unreadable::Damaged(_) => "damaged frame",
+        Unreadable::Cut => "end of stream within a frame",
+    };
+    Failure::of_attempt(FailureClass::StreamInterrupted, evidence, error.to_string())
 }
 
 fn too_large(large: sse::TooLarge) -> Failure {
@@ -211,7 +274,7 @@ fn sniff(body: &[u8]) -> Option<Body> {
     let events = start.first() == Some(&b':') || FIELDS.iter().any(|f| start.starts_with(f));
     match start.first() {
         Some(b'{' | b'[') => Some(Body::Document(Vec::new())),
-        _ if events => Some(Body::Events(sse::Decoder::default(), Vec::new())),
+        _ if events => Some(Body::Events(Framing::Sse(sse::Decoder::default()), Vec::new())),
         _ if start.len() < 6 && body.len() < MAX_ERROR_BODY => None,
         _ => Some(Body::Failure(Vec::new())),
     }

@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue as WireValue};
@@ -16,7 +17,7 @@ use super::anthropic::Anthropic;
 use super::chat::Chat;
 use super::dialect::{Dialect, KeyHeader};
 use super::secret::{Secret, SecretError};
-use super::transport::{Clients, HttpProvider};
+use super::transport::{Clients, HttpProvider, Sign};
 use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 
 /// The providers of one configuration, by name.
@@ -48,6 +49,16 @@ pub enum ConnectError {
         /// The header's name.
         header: String,
     },
+    /// A kind that this build does not speak.
+    #[error(
+        "provider '{name}' speaks {kind}, which is not in this build: build it with the feature {kind}"
+    )]
+    NotBuilt {
+        /// The provider.
+        name: String,
+        /// The kind, which is the feature's name too.
+        kind: &'static str,
+    },
     /// The HTTP client cannot be set up.
     #[error("{0}")]
     Client(String),
@@ -56,7 +67,8 @@ pub enum ConnectError {
 /// Makes the simulated provider of a configuration.
 pub type Simulate<'a> = &'a dyn Fn(&ProviderSettings, &SimulatorSettings) -> Arc<dyn Provider>;
 
-/// Prepares every provider of `settings`; no connection is made yet. Keys are looked up here, once.
+/// Prepares every provider of `settings`; no connection is made yet. Keys are looked up here, once. `now` is asked for
+/// the time of each signature, where requests are signed.
 ///
 /// A provider without its key does not keep the others from working: it fails every exchange with
 /// [`FailureClass::Auth`] and is listed by [`Providers::unready`].
@@ -66,6 +78,7 @@ pub type Simulate<'a> = &'a dyn Fn(&ProviderSettings, &SimulatorSettings) -> Arc
 pub fn connect(
     settings: &[ProviderSettings],
     simulate: Simulate<'_>,
+    now: fn() -> SystemTime,
 ) -> Result<Providers, Vec<ConnectError>> {
     let mut clients = Clients::default();
     let mut providers = Providers::default();
@@ -74,12 +87,19 @@ pub fn connect(
         let dialect: Box<dyn Dialect> = match &one.dialect {
             Kind::OpenAiChat(quirks) => Box::new(Chat { quirks: *quirks }),
             Kind::Anthropic => Box::new(Anthropic),
+            #[cfg(feature = "bedrock")]
+            Kind::Bedrock(_) => Box::new(super::bedrock::Bedrock),
+            #[cfg(not(feature = "bedrock"))]
+            Kind::Bedrock(_) => {
+                errors.push(ConnectError::NotBuilt { name: one.name.clone(), kind: "bedrock" });
+                continue;
+            }
             Kind::Simulated(simulator) => {
                 providers.by_name.insert(one.name.clone(), simulate(one, simulator));
                 continue;
             }
         };
-        match http(one, dialect, &mut clients) {
+        match http(one, dialect, &mut clients, now) {
             Ok(provider) => {
                 providers.by_name.insert(one.name.clone(), Arc::new(provider));
             }
@@ -98,6 +118,7 @@ fn http(
     settings: &ProviderSettings,
     dialect: Box<dyn Dialect>,
     clients: &mut Clients,
+    now: fn() -> SystemTime,
 ) -> Result<HttpProvider, ConnectError> {
     let base = base_url(settings)?;
     let mut headers = HeaderMap::new();
@@ -125,8 +146,40 @@ fn http(
         };
         headers.insert(name, value);
     }
+    let signer = signer(settings, &mut secrets, now)?;
     let client = clients.client_for(&base).map_err(ConnectError::Client)?;
-    Ok(HttpProvider::new(dialect, base, client, headers, secrets))
+    let provider = HttpProvider::new(dialect, base, client, headers, secrets);
+    Ok(match signer {
+        Some(signer) => provider.signed(signer),
+        None => provider,
+    })
+}
+
+/// What signs the requests, where they are signed; what it signs with is added to `secrets`.
+#[cfg(feature = "bedrock")]
+fn signer(
+    settings: &ProviderSettings,
+    secrets: &mut Vec<Secret>,
+    now: fn() -> SystemTime,
+) -> Result<Option<Box<dyn Sign>>, SecretError> {
+    let Kind::Bedrock(bedrock) = &settings.dialect else { return Ok(None) };
+    let Some(keys) = &bedrock.signing else { return Ok(None) };
+    let [access, secret] = [Secret::resolve(&keys.access)?, Secret::resolve(&keys.secret)?];
+    let session = keys.session.as_ref().map(Secret::resolve).transpose()?;
+    let region = keys.region.clone();
+    let signer = super::bedrock::Signer::new(region, &access, &secret, session.as_ref(), now);
+    secrets.extend([access, secret].into_iter().chain(session));
+    Ok(Some(Box::new(signer)))
+}
+
+#[cfg(not(feature = "bedrock"))]
+#[expect(clippy::unnecessary_wraps, reason = "as where something is signed")]
+fn signer(
+    _: &ProviderSettings,
+    _: &mut Vec<Secret>,
+    _: fn() -> SystemTime,
+) -> Result<Option<Box<dyn Sign>>, SecretError> {
+    Ok(None)
 }
 
 /// A header's value that no log shows.

@@ -31,6 +31,8 @@ const COUNTS: Duration = Duration::from_secs(2);
 const LAST_BYTE: Duration = Duration::from_millis(50);
 /// A connection lost this soon after sending, before any answer, was closed by the server in the meantime.
 const STALE: Duration = Duration::from_secs(1);
+/// Fewest characters of a secret, or of its half, that are struck out of messages.
+const SHORTEST: usize = 6;
 /// Idle connections kept for each host.
 const IDLE_PER_HOST: usize = 32;
 
@@ -92,6 +94,20 @@ pub fn shown(url: &Url) -> String {
     format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
+/// Vouches for a whole request, for servers that want a signature and no key.
+pub trait Sign: Send + Sync {
+    /// The headers that vouch for a request: its address, its headers so far and its body.
+    ///
+    /// # Errors
+    /// A request or a secret that cannot be signed, in words.
+    fn sign(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, String>;
+}
+
 /// A provider reached over HTTP.
 pub struct HttpProvider {
     dialect: Box<dyn Dialect>,
@@ -99,6 +115,7 @@ pub struct HttpProvider {
     client: Client,
     headers: HeaderMap,
     secrets: Vec<Secret>,
+    signer: Option<Box<dyn Sign>>,
 }
 
 impl HttpProvider {
@@ -112,7 +129,13 @@ impl HttpProvider {
         headers: HeaderMap,
         secrets: Vec<Secret>,
     ) -> Self {
-        Self { dialect, base, client, headers, secrets }
+        Self { dialect, base, client, headers, secrets, signer: None }
+    }
+
+    /// The same provider, whose requests are signed.
+    #[must_use]
+    pub fn signed(self, signer: Box<dyn Sign>) -> Self {
+        Self { signer: Some(signer), ..self }
     }
 
     async fn send(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
@@ -132,6 +155,12 @@ impl HttpProvider {
         }
         headers.extend(self.headers.clone());
         let body = request.body.to_string();
+        if let Some(signer) = &self.signer {
+            match signer.sign(&url, &headers, body.as_bytes()) {
+                Ok(signed) => headers.extend(signed.into_iter().map(|(n, v)| (Some(n), v))),
+                Err(why) => return Err(decoder.abort(self.unsigned(&why))),
+            }
+        }
         let post = self.client.post(url).headers(headers).body(body).build();
         let sent = match post {
             Ok(post) => self.post(post).await,
@@ -227,6 +256,13 @@ impl HttpProvider {
         Failure { scope, ..Failure::of_attempt(class, evidence, message) }
     }
 
+    /// A request that cannot be vouched for.
+    fn unsigned(&self, why: &str) -> Failure {
+        let message = format!("the request to {} cannot be signed: {why}", shown(&self.base));
+        let failure = Failure::of_attempt(FailureClass::Auth, "unsigned request", message);
+        Failure { scope: Scope::Provider, ..failure }
+    }
+
     /// The response broke off.
     fn interrupted(&self, error: &reqwest::Error) -> Failure {
         let message = format!("the connection to {} broke: {}", shown(&self.base), cause(error));
@@ -239,10 +275,12 @@ impl HttpProvider {
 
     fn struck(&self, mut broken: Broken) -> Broken {
         // A shorter secret is no key, and striking it would garble the words around it.
-        for secret in self.secrets.iter().filter(|secret| secret.reveal().len() >= 6) {
-            broken.failure.message = broken.failure.message.replace(secret.reveal(), "…");
+        let message = &mut broken.failure.message;
+        for secret in self.secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST) {
+            *message = message.replace(secret.reveal(), "…");
+            *message = strike_halves(message, secret.reveal());
         }
-        broken.failure.message = brief(&broken.failure.message);
+        *message = brief(message);
         broken
     }
 }
@@ -257,6 +295,19 @@ impl Provider for HttpProvider {
             async move { self.send(exchange, sink).await.map_err(|broken| self.struck(broken)) },
         )
     }
+}
+
+/// Strikes the beginning of a secret out where a message was cut within it.
+fn strike_halves(message: &str, secret: &str) -> String {
+    let mut parts: Vec<&str> = message.split('…').collect();
+    let cut = parts.len() - 1;
+    for part in &mut parts[..cut] {
+        let half = (SHORTEST..secret.len()).rev().find(|length| {
+            secret.get(..*length).is_some_and(|beginning| part.ends_with(beginning))
+        });
+        *part = &part[..part.len() - half.unwrap_or(0)];
+    }
+    parts.join("…")
 }
 
 /// Whether a connection that stood was closed before any answer.

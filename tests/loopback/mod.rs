@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken fixture fails its test")]
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
+#[cfg(feature = "bedrock")]
+pub mod bedrock;
+pub mod frames;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -182,14 +186,25 @@ pub fn with_headers(status: &str, headers: &[(&str, &str)], body: &str) -> Scrip
 
 /// The head of a chunked event stream.
 pub fn stream_head() -> Step {
-    let head =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    Step::Send(head.as_bytes().to_vec())
+    head_of("text/event-stream")
+}
+
+/// The head of a chunked response of a content type.
+pub fn head_of(content_type: &str) -> Step {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    Step::Send(head.into_bytes())
 }
 
 /// One chunk of a stream.
 pub fn chunk(text: &str) -> Step {
-    Step::Send(format!("{:x}\r\n{text}\r\n", text.len()).into_bytes())
+    chunk_of(text.as_bytes())
+}
+
+/// One chunk of a stream that is no text.
+pub fn chunk_of(content: &[u8]) -> Step {
+    Step::Send([format!("{:x}\r\n", content.len()).as_bytes(), content, b"\r\n"].concat())
 }
 
 /// The end of a chunked stream, in good order.

@@ -10,7 +10,7 @@ use super::super::probe::reach;
 use super::super::terminal::Style;
 use super::Finding;
 use crate::definition::config::preset::PRESETS;
-use crate::definition::config::{Configuration, KEY_NOT_SET, LogicalModel, Origin};
+use crate::definition::config::{Configuration, KEY_NOT_SET, LogicalModel, NOT_BUILT, Origin};
 use crate::definition::diagnostic::Diagnostic;
 
 /// Longest wait for a provider's host.
@@ -48,8 +48,8 @@ pub async fn findings(house: &House) -> Vec<Finding> {
             ),
         });
     }
-    findings
-        .extend(house.catalog.diagnostics.iter().filter(|d| d.code == KEY_NOT_SET).map(missing));
+    let left_out = |found: &&Diagnostic| [KEY_NOT_SET, NOT_BUILT].contains(&found.code);
+    findings.extend(house.catalog.diagnostics.iter().filter(left_out).map(missing));
     if findings.is_empty() {
         findings.push(Finding::note(
             "none but the simulator",
@@ -59,7 +59,7 @@ pub async fn findings(house: &House) -> Vec<Finding> {
     findings
 }
 
-/// A provider of the file whose key is not there.
+/// A provider of the file whose key is not there, or that this build does not speak.
 fn missing(found: &Diagnostic) -> Finding {
     let advice = found.help.clone().unwrap_or_default();
     if found.is_error() {

@@ -8,7 +8,7 @@ use super::entry::Launch;
 use super::{json, toml};
 use crate::definition::catalog::Catalog;
 use crate::definition::config::KEY_NOT_SET;
-use crate::domain::provider::{HeaderValue, SecretRef};
+use crate::domain::provider::{Dialect, SecretRef};
 
 /// This program: as it is found on `PATH` where that is the very same, because packages' own folders carry their
 /// version in their name; else where it is.
@@ -74,15 +74,14 @@ pub fn keys(catalog: &Catalog) -> Vec<String> {
         }
     };
     for provider in &catalog.configuration.providers {
-        let headers = provider.headers.iter().filter_map(|(_, value)| match value {
-            HeaderValue::Secret(secret) => Some(secret),
-            HeaderValue::Plain(_) => None,
-        });
-        for secret in provider.api_key.iter().chain(headers) {
+        for secret in provider.secrets() {
             match secret {
                 SecretRef::Env(name) => take(name),
                 SecretRef::File(_) => {}
             }
+        }
+        if let Dialect::Bedrock(bedrock) = &provider.dialect {
+            bedrock.region_variable.iter().for_each(|name| take(name));
         }
     }
     // Providers whose key is not set here are left out of the configuration; the client may have it.

@@ -74,7 +74,7 @@ const fn row(
 
 /// The rows, per kind from quick to best.
 #[rustfmt::skip]
-pub const CATALOGUE: [Facts; 21] = [
+pub const CATALOGUE: [Facts; 24] = [
     row("openai", "gpt-5.4-nano", 272_000, 128_000, (0.20, 1.25, 0.02), false, 0.85, Tier::Unused),
     row("openai", "gpt-5.4-mini", 272_000, 128_000, (0.75, 4.50, 0.075), false, 0.90, Tier::Quick),
     row("openai", "gpt-5.4", 1_050_000, 128_000, (2.50, 15.00, 0.25), false, 0.95, Tier::Balanced),
@@ -102,6 +102,9 @@ pub const CATALOGUE: [Facts; 21] = [
         ..row("deepseek", "deepseek-v4-pro", 1_000_000, 393_216, (1.32, 3.96, 0.044), true, 0.93, Tier::Balanced)
     },
     row("openrouter", "openai/gpt-oss-120b", 131_072, 65_536, (0.15, 0.60, 0.075), true, 0.88, Tier::Balanced),
+    row("bedrock", "global.anthropic.claude-haiku-4-5-20251001-v1:0", 200_000, 64_000, (1.00, 5.00, 0.10), true, 0.90, Tier::Quick),
+    row("bedrock", "global.anthropic.claude-sonnet-4-6", 1_000_000, 64_000, (3.00, 15.00, 0.30), true, 0.95, Tier::Balanced),
+    row("bedrock", "global.anthropic.claude-opus-4-6-v1", 1_000_000, 128_000, (5.00, 25.00, 0.50), true, 0.97, Tier::Best),
 ];
 
 impl Facts {

@@ -1,13 +1,14 @@
 //! A configuration without a file: keys in the environment, local servers, else the simulator.
 
+use crate::definition::config::bedrock;
 use crate::definition::config::catalogue::{CATALOGUE, Tier};
 use crate::definition::config::lower::profile;
-use crate::definition::config::preset::{PRESETS, Preset};
+use crate::definition::config::preset::{PRESETS, Preset, Wire};
 use crate::definition::config::{
     Configuration, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
 use crate::definition::environment::{Environment, FoundLocal};
-use crate::domain::provider::{Limits, ProviderSettings, SecretRef, SimulatorSettings};
+use crate::domain::provider::{Dialect, Limits, ProviderSettings, SecretRef, SimulatorSettings};
 
 /// What can be served with the keys and local servers at hand; the simulator where there are none.
 ///
@@ -25,9 +26,20 @@ pub fn from_environment(environment: &Environment) -> Configuration {
     for preset in &PRESETS {
         let Some(key) = preset.key.filter(|key| environment.is_set(key)) else { continue };
         let rows: Vec<_> = CATALOGUE.iter().filter(|facts| facts.kind == preset.kind).collect();
-        let (Some(base_url), false) = (preset.base_url, rows.is_empty()) else { continue };
         let secret = SecretRef::Env(key.to_owned());
-        providers.push(provider(preset, base_url, Some(secret)));
+        let found = match preset.wire {
+            Wire::Bedrock if !preset.is_built() => None,
+            Wire::Bedrock => bedrock::found(environment).and_then(|access| {
+                let dialect = Dialect::Bedrock(access.settings);
+                let base_url = access.base_url?;
+                Some(ProviderSettings { dialect, ..provider(preset, &base_url, access.api_key) })
+            }),
+            Wire::Chat | Wire::Anthropic | Wire::Simulated => {
+                preset.base_url.map(|base_url| provider(preset, base_url, Some(secret)))
+            }
+        };
+        let (Some(found), false) = (found, rows.is_empty()) else { continue };
+        providers.push(found);
         for facts in rows {
             let path =
                 ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, facts.id) };

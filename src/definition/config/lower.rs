@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::definition::config::bedrock;
 use crate::definition::config::catalogue::Facts;
 use crate::definition::config::preset::{Preset, Wire};
 use crate::definition::config::read::{Ability, RawConfiguration, RawModel, RawPath, RawProvider};
@@ -14,7 +15,9 @@ use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned};
 use crate::definition::source::Source;
 use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt};
-use crate::domain::provider::{HeaderValue, ProviderSettings, SecretRef, SimulatorSettings};
+use crate::domain::provider::{
+    Dialect, HeaderValue, ProviderSettings, SecretRef, SimulatorSettings,
+};
 
 /// A key that is not set.
 pub const KEY_NOT_SET: Code = Code("P0502");
@@ -26,6 +29,8 @@ pub const UNKNOWN_MODEL: Code = Code("P0504");
 pub const NO_PATH: Code = Code("P0505");
 /// `same_as` that leads back to itself.
 pub const ALIAS_CYCLE: Code = Code("P0506");
+/// A kind of provider that this build does not speak.
+pub const NOT_BUILT: Code = Code("P0511");
 /// A name that labels cannot hold.
 pub const BAD_NAME: Code = Code("P0507");
 
@@ -132,14 +137,19 @@ impl Lowering<'_> {
     ) -> (Option<ProviderSettings>, Option<String>) {
         self.check_name(&raw.key.name, &raw.key.span, "provider");
         let name = &raw.key.name;
+        if !preset.is_built() && !self.environment.assumes_keys() {
+            return (None, Some(self.report_unbuilt(raw, preset)));
+        }
+        let access = (preset.wire == Wire::Bedrock).then(|| bedrock::access(raw, self.environment));
         let written = raw.base_url.as_ref().map(|u| u.value.as_str());
         // Other programs want Anthropic's address with its version; the dialect adds it by itself.
         let bare = written.map(|url| match url.strip_suffix("/v1") {
             Some(bare) if preset.wire == Wire::Anthropic => bare,
             Some(_) | None => url,
         });
-        let base_url = bare.map(str::to_owned);
-        let Some(base_url) = base_url.or_else(|| preset.base_url.map(str::to_owned)) else {
+        let usual = access.as_ref().and_then(|access| access.base_url.as_deref());
+        let base_url = bare.or(preset.base_url).or(usual).unwrap_or_default().to_owned();
+        if base_url.is_empty() && preset.base_url.is_none() && access.is_none() {
             if !raw.has_base_url {
                 let message = format!("provider '{name}' has no `base_url`");
                 self.reader
@@ -147,45 +157,62 @@ impl Lowering<'_> {
                     .help(format!("kind '{}' has no address of its own", preset.kind));
             }
             return (None, Some("it has no address".to_owned()));
-        };
-        let written = raw.api_key.as_ref().map(|key| key.value.clone());
-        // With an address of its own, the vendor's key is not sent unless the file says so.
-        let own = raw.base_url.is_none() || preset.base_url.is_none();
-        let usual = preset.key.filter(|_| own).map(|name| SecretRef::Env(name.to_owned()));
-        let api_key = written.or(usual).map(|key| self.rooted(key));
-        let mut missing: Vec<String> = api_key.iter().filter_map(|key| self.missing(key)).collect();
-        let mut headers = Vec::new();
-        for (header, value) in &raw.headers {
-            let value = match &value.value {
-                HeaderValue::Secret(secret) => {
-                    let secret = self.rooted(secret.clone());
-                    missing.extend(self.missing(&secret));
-                    HeaderValue::Secret(secret)
-                }
-                HeaderValue::Plain(text) => HeaderValue::Plain(text.clone()),
-            };
-            headers.push((header.clone(), value));
-        }
-        let dropped = missing.first().cloned();
-        if let Some(why) = &dropped {
-            let span = raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
-            self.report_missing(raw, &span, why);
         }
         let simulator = SimulatorSettings {
             regime: raw.regime.unwrap_or(DEFAULT_REGIME).to_owned(),
             seed: raw.seed.unwrap_or(DEFAULT_SEED),
         };
-        let settings = ProviderSettings {
+        let mut settings = ProviderSettings {
             name: name.clone(),
             dialect: preset.dialect(simulator),
             base_url,
-            api_key,
-            headers,
+            api_key: None,
+            headers: self.headers(raw),
             limits: raw.limits,
             on_cancel: raw.on_cancel.unwrap_or_else(|| preset.on_cancel()),
             capacity: raw.capacity.unwrap_or_else(|| preset.capacity()),
         };
+        let mut dropped = None;
+        if let Some(access) = access {
+            settings.api_key = access.api_key.map(|key| self.rooted(key));
+            settings.dialect = Dialect::Bedrock(access.settings);
+            dropped = access.missing;
+        } else {
+            let written = raw.api_key.as_ref().map(|key| key.value.clone());
+            // With an address of its own, the vendor's key is not sent unless the file says so.
+            let own = raw.base_url.is_none() || preset.base_url.is_none();
+            let usual = preset.key.filter(|_| own).map(|name| SecretRef::Env(name.to_owned()));
+            settings.api_key = written.or(usual).map(|key| self.rooted(key));
+        }
+        let dropped = dropped.or_else(|| settings.secrets().find_map(|key| self.missing(key)));
+        if let Some(why) = &dropped {
+            let span = raw.api_key.as_ref().map_or(raw.key.span.clone(), |key| key.span.clone());
+            self.report_missing(raw, &span, why);
+        }
         (Some(settings), dropped)
+    }
+
+    /// A kind that this build does not speak.
+    fn report_unbuilt(&mut self, raw: &RawProvider, preset: &Preset) -> String {
+        let (name, kind) = (&raw.key.name, preset.kind);
+        let why = format!("this build does not speak {kind}");
+        let help = format!("install it with the feature: cargo install --path . --features {kind}");
+        if raw.optional {
+            let message = format!("provider '{name}' is left out: {why}");
+            self.reader.warn(NOT_BUILT, &raw.key.span, message).help(help);
+        } else {
+            let message = format!("provider '{name}': {why}");
+            self.reader.error(NOT_BUILT, &raw.key.span, message).help(help);
+        }
+        why
+    }
+
+    fn headers(&self, raw: &RawProvider) -> Vec<(String, HeaderValue)> {
+        let value = |value: &HeaderValue| match value {
+            HeaderValue::Secret(secret) => HeaderValue::Secret(self.rooted(secret.clone())),
+            HeaderValue::Plain(text) => HeaderValue::Plain(text.clone()),
+        };
+        raw.headers.iter().map(|(header, v)| (header.clone(), value(&v.value))).collect()
     }
 
     fn rooted(&self, secret: SecretRef) -> SecretRef {
@@ -370,7 +397,9 @@ fn model_path(raw: &RawPath, known: &Known) -> ModelPath {
 fn structured(can: &[Ability], preset: &Preset) -> Structured {
     if can.contains(&Ability::Schema) {
         Structured::Schema
-    } else if preset.wire == Wire::Anthropic && can.contains(&Ability::Tools) {
+    } else if matches!(preset.wire, Wire::Anthropic | Wire::Bedrock)
+        && can.contains(&Ability::Tools)
+    {
         Structured::Tool
     } else if can.contains(&Ability::Json) {
         Structured::Json
@@ -391,7 +420,7 @@ pub fn profile(preset: &Preset, id: &str) -> ModelProfile {
         max_output: facts.map(|f| f.max_output),
         structured: match facts {
             Some(facts) if !facts.schema => Structured::Json,
-            _ => preset.structured,
+            _ => preset.structured_of(id),
         },
         system: SystemPrompt::Native,
         token_field: preset.token_field,

@@ -2,7 +2,9 @@
 //! read in November 2026; each row is what the vendor's own SDK uses.
 
 use crate::domain::model::{Structured, TokenField};
-use crate::domain::provider::{Capacity, ChatQuirks, Dialect, OnCancel, SimulatorSettings};
+use crate::domain::provider::{
+    BedrockSettings, Capacity, ChatQuirks, Dialect, OnCancel, SimulatorSettings,
+};
 
 /// The wire format of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub enum Wire {
     Chat,
     /// Anthropic's messages.
     Anthropic,
+    /// Bedrock's Converse.
+    Bedrock,
     /// The simulator.
     Simulated,
 }
@@ -60,7 +64,7 @@ const fn local(kind: &'static str, base_url: &'static str) -> Preset {
 const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
 
 /// Every kind this version speaks.
-pub const PRESETS: [Preset; 15] = [
+pub const PRESETS: [Preset; 16] = [
     Preset {
         token_field: COMPLETION,
         ..chat("openai", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
@@ -93,13 +97,19 @@ pub const PRESETS: [Preset; 15] = [
         token_field: COMPLETION,
         ..chat("xai", Some("https://api.x.ai/v1"), Some("XAI_API_KEY"))
     },
+    // The address follows from the region. Not every model there takes tools or schemas.
+    Preset {
+        wire: Wire::Bedrock,
+        structured: Structured::Instruct,
+        ..chat("bedrock", None, Some("AWS_BEARER_TOKEN_BEDROCK"))
+    },
     local("ollama", "http://127.0.0.1:11434/v1"),
     local("llama_cpp", "http://127.0.0.1:8080/v1"),
     local("vllm", "http://127.0.0.1:8000/v1"),
 ];
 
 /// Kinds of the format that this version does not speak.
-pub const LATER: [&str; 3] = ["openai_responses", "gemini", "bedrock"];
+pub const LATER: [&str; 2] = ["openai_responses", "gemini"];
 
 impl Preset {
     /// The preset of that word.
@@ -108,12 +118,29 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.kind == kind)
     }
 
+    /// Whether this build speaks it: Bedrock needs crates that few want, behind the feature `bedrock`.
+    #[must_use]
+    pub const fn is_built(&self) -> bool {
+        !matches!(self.wire, Wire::Bedrock) || cfg!(feature = "bedrock")
+    }
+
+    /// How JSON is asked for of a model of which nothing is known but its id. On Bedrock, Claude and Nova can be
+    /// forced to call a tool (AWS's reference of `ToolChoice`, November 2026); others answer 400 to it.
+    #[must_use]
+    pub fn structured_of(&self, id: &str) -> Structured {
+        let takes_tools = ["anthropic.claude", "amazon.nova"].iter().any(|name| id.contains(name));
+        if self.wire == Wire::Bedrock && takes_tools { Structured::Tool } else { self.structured }
+    }
+
     /// The dialect; `simulator` is used by the simulator alone.
     #[must_use]
     pub fn dialect(&self, simulator: SimulatorSettings) -> Dialect {
         match self.wire {
             Wire::Chat => Dialect::OpenAiChat(ChatQuirks { stream_options: self.stream_options }),
             Wire::Anthropic => Dialect::Anthropic,
+            Wire::Bedrock => {
+                Dialect::Bedrock(BedrockSettings { signing: None, region_variable: None })
+            }
             Wire::Simulated => Dialect::Simulated(simulator),
         }
     }

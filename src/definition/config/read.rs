@@ -19,12 +19,15 @@ use crate::domain::finding::{Code, did_you_mean};
 use crate::domain::money::Price;
 use crate::domain::provider::{Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits};
 
+mod address;
 mod model;
 mod part;
 
+pub use address::{is_region, secret_parameter};
+use address::{region, url};
 use part::{
     Cost, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
-    headers_schema,
+    headers_schema, region_schema,
 };
 
 /// A secret written into the file.
@@ -93,6 +96,9 @@ pub struct RawProvider {
     /// then.
     #[schemars(with = "Flag")]
     pub optional: bool,
+    /// The AWS region, as us-east-1, for kind bedrock alone. Default: `AWS_REGION`, then `AWS_DEFAULT_REGION`.
+    #[schemars(schema_with = "region_schema")]
+    pub region: Option<String>,
     /// The simulator's world, for kind simulated alone. Default: pooled.
     #[schemars(with = "OneOf<Regime>")]
     pub regime: Option<&'static str>,
@@ -233,6 +239,7 @@ impl RawProvider {
             on_cancel: None,
             capacity: None,
             optional: false,
+            region: None,
             regime: None,
             seed: None,
         };
@@ -262,6 +269,7 @@ impl RawProvider {
                 "optional" => {
                     provider.optional = reader.boolean(value, &what).is_some_and(|b| b.value);
                 }
+                "region" => provider.region = region(reader, value, &what),
                 "regime" => {
                     let words = REGIMES.map(|regime| (regime, regime));
                     provider.regime = reader.word(value, &what, &words).map(|w| w.value);
@@ -300,55 +308,6 @@ fn kind(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<&'static Pre
     let message = format!("{what} may not be '{}'", word.value);
     reader.error(WRONG_WORD, &word.span, message).help(format!("{near}one of: {}", kinds()));
     None
-}
-
-fn url(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<String>> {
-    let text = reader.text(node, what)?;
-    let value = text.value.trim().trim_end_matches('/').to_owned();
-    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
-    if let Some(name) = secret_parameter(&value) {
-        let message = format!("{what} holds a secret: the value of `{name}`");
-        let help = "name it by reference: `api_key: {env: NAME}`, or a header under `headers` with {env: NAME}";
-        reader.error(SECRET_IN_FILE, &text.span, message).help(help).source_line = None;
-        return None;
-    }
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or("");
-    if host.is_empty() || value.contains(char::is_whitespace) {
-        let message = format!("{what} must be an http or https address");
-        reader.error(WRONG_VALUE, &text.span, message).help("as https://api.example.com/v1");
-        return None;
-    }
-    if host.contains('@') {
-        reader
-            .error(SECRET_IN_FILE, &text.span, format!("{what} holds a user or password"))
-            .help("name the key under `api_key` by {env: NAME} or {file: PATH}");
-        return None;
-    }
-    Some(Spanned { value, span: text.span })
-}
-
-/// Parameters of addresses that are keys, or prove that somebody has one.
-const SECRET_PARAMETERS: [&str; 11] = [
-    "key",
-    "apikey",
-    "api_key",
-    "api-key",
-    "token",
-    "access_token",
-    "sig",
-    "signature",
-    "secret",
-    "client_secret",
-    "password",
-];
-
-/// The first parameter in the addresses of `text` that is a secret.
-pub fn secret_parameter(text: &str) -> Option<&'static str> {
-    text.split(['?', '&']).skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let secret = SECRET_PARAMETERS.iter().find(|secret| secret.eq_ignore_ascii_case(name))?;
-        (!value.is_empty()).then_some(*secret)
-    })
 }
 
 fn secret(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Spanned<SecretRef>> {

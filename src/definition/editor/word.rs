@@ -190,6 +190,12 @@ fn preset_about(preset: &Preset) -> String {
     let speaks = match preset.wire {
         Wire::Chat => "Speaks chat completions",
         Wire::Anthropic => "Speaks Anthropic's messages",
+        Wire::Bedrock => {
+            return "Speaks Bedrock Converse in your AWS region, where the program is built with the feature bedrock; \
+                    the key is read from AWS_BEARER_TOKEN_BEDROCK, or requests are signed with AWS_ACCESS_KEY_ID and \
+                    AWS_SECRET_ACCESS_KEY."
+                .to_owned();
+        }
         Wire::Simulated => {
             return "Made-up answers, drawn from a regime: no key, no network.".to_owned();
         }

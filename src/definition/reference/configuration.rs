@@ -213,6 +213,29 @@ models:
             right: &[("punctual.yaml", TWO_PATHS), ("workflows/example.yaml", BUDGETED)],
         },
     },
+    Entry {
+        code: "P0511",
+        title: "a kind of provider that this build does not speak",
+        text: "Bedrock's signatures and event streams need 23 crates that few want, so they are in the program only where it is \
+               built with `--features bedrock`. Build it so, or use another provider. A provider that may be missing \
+               says `optional: true`; its paths are then left out, with a warning.",
+        example: Example::Configuration {
+            wrong: r#"
+providers:
+  openai: {kind: openai}
+  aws: {kind: bedrock, region: us-east-1}
+models:
+  quick: {paths: [{provider: openai, model: gpt-5-mini}, {provider: aws, model: amazon.nova-lite-v1:0}]}
+"#,
+            right: r#"
+providers:
+  openai: {kind: openai}
+  anthropic: {kind: anthropic}
+models:
+  quick: {paths: [{provider: openai, model: gpt-5-mini}, {provider: anthropic, model: claude-haiku-4-5}]}
+"#,
+        },
+    },
 ];
 
 const WORKFLOW: &str = r#"

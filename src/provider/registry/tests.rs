@@ -26,7 +26,10 @@ fn a_missing_key_leaves_the_other_providers_working() {
     let keyless =
         ProviderSettings { api_key: Some(missing), ..settings("far", "https://example.com") };
     let providers =
-        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator).unwrap();
+        connect(&[settings("near", "http://127.0.0.1:1"), keyless], &no_simulator, || {
+            std::time::UNIX_EPOCH
+        })
+        .unwrap();
     assert!(providers.get("near").is_some() && providers.get("far").is_some());
     assert!(providers.get("elsewhere").is_none());
     let unready: Vec<String> = providers.unready().map(|(n, e)| format!("{n}: {e}")).collect();
@@ -47,7 +50,7 @@ fn settings_that_are_wrong_in_themselves_are_all_reported() {
         settings("user", "https://me:hidden@example.com"),
         header,
     ];
-    let errors = connect(&list, &no_simulator).err().unwrap();
+    let errors = connect(&list, &no_simulator, || std::time::UNIX_EPOCH).err().unwrap();
     let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         shown,
@@ -57,5 +60,19 @@ fn settings_that_are_wrong_in_themselves_are_all_reported() {
             "`base_url` of provider 'user' must not hold a user or password: use `api_key` or `headers`",
             "the header 'bad header' of provider 'header' is not one that HTTP allows",
         ]
+    );
+}
+
+#[cfg(not(feature = "bedrock"))]
+#[test]
+fn a_kind_that_is_not_built_is_said_by_its_feature() {
+    use crate::domain::provider::BedrockSettings;
+
+    let dialect = Kind::Bedrock(BedrockSettings { signing: None, region_variable: None });
+    let far = ProviderSettings { dialect, ..settings("far", "https://example.com") };
+    let errors = connect(&[far], &no_simulator, || std::time::UNIX_EPOCH).err().unwrap();
+    assert_eq!(
+        errors[0].to_string(),
+        "provider 'far' speaks bedrock, which is not in this build: build it with the feature bedrock"
     );
 }

@@ -159,6 +159,15 @@ pub fn folders_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["string", "array"], "items": {"type": "string"}, "examples": ["./workflows"]})
 }
 
+/// `region`.
+pub fn region_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^[a-z0-9-]{1,32}$",
+        "patternErrorMessage": "This must be the name of an AWS region, as us-east-1.",
+    })
+}
+
 /// `base_url`.
 pub fn address_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
