@@ -124,7 +124,7 @@ fn every_shipped_case_passes_and_among_them_are_a_repair_a_loss_and_an_honest_fa
         assert_eq!(cases.list.len(), cases.written, "{name}");
         let workflow = &catalog.workflows[name];
         let plan = &workflow.plan;
-        let mut optional = plan.steps.iter().filter(|step| step.optional);
+        let optional = plan.steps.iter().filter(|step| step.optional);
         let (mut repaired, mut failed, mut lost) = (false, false, false);
         for case in &cases.list {
             let played = play(case, workflow, &catalog.configuration.providers, "").unwrap();
@@ -141,8 +141,7 @@ fn every_shipped_case_passes_and_among_them_are_a_repair_a_loss_and_an_honest_fa
                     .clone()
                     .any(|step| missing(&step.name) || step.validates.is_some_and(unjudged));
         }
-        // What has no optional part cannot lose one.
-        assert!(repaired && failed && (lost || optional.next().is_none()), "{name}");
+        assert!(repaired && failed && lost, "{name}");
     }
 }
 
