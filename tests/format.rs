@@ -167,6 +167,45 @@ steps:
     assert!(failure.message.contains("not met: sum > 0"), "{}", failure.message);
 }
 
+const LINES: &str = "
+input: {lines: [{price: number}]}
+steps:
+  priced:
+    each: input.lines
+    as: line
+    min_ok: 50%
+    value: {net: line.price * 2}
+    check: [net >= 0]
+  total:
+    value:
+      net: sum(priced.net)
+      places: priced.items.index
+output: {net: total.net, places: total.places}
+";
+
+#[test]
+fn a_check_on_a_value_step_with_each_leaves_out_the_item_that_fails_it_and_names_it() {
+    let input = json!({"lines": [{"price": 3}, {"price": -4}, {"price": 5}]});
+    let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
+    assert_eq!(played.output(), &json!({"net": 16, "places": [0, 2]}));
+    assert_eq!(played.report.outcome, "degraded");
+    assert_eq!(played.report.missing, ["priced[1]"]);
+    let rows = [(Some(0), "ok"), (Some(1), "failed"), (Some(2), "ok")];
+    assert_eq!(played.status("priced"), rows);
+    let failure = played.report.steps[1].failure.as_ref().unwrap();
+    assert_eq!(failure.class, "check_failed");
+    assert_eq!(failure.message, "item 1: not met: net >= 0");
+}
+
+#[test]
+fn fewer_computed_items_than_min_ok_fail_the_run_in_the_words_of_the_last() {
+    let input = json!({"lines": [{"price": -3}, {"price": -4}, {"price": 5}]});
+    let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
+    let failure = played.report.failure.as_ref().unwrap();
+    assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("check_failed", Some("priced")));
+    assert_eq!(failure.message, "step 'priced' could not be had: item 1: not met: net >= 0");
+}
+
 const SOME: &str = "
 input: {claims: [{id: string, risky: boolean}]}
 steps:

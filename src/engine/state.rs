@@ -55,6 +55,8 @@ pub(super) struct StepState {
     pub(super) unverified: bool,
     /// Whether its prompts show the head of some lists only.
     pub(super) shrunk: bool,
+    /// Why it failed.
+    pub(super) failure: Option<Failure>,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +104,8 @@ pub(super) enum Early {
 pub(super) enum ItemPhase {
     Pending,
     Active,
-    Good(AttemptId),
+    /// Its output is there: an attempt's answer, or, where it was computed, nobody's.
+    Good(Option<AttemptId>),
     Bad,
 }
 
@@ -143,6 +146,8 @@ pub struct StepView<'a> {
     pub unverified: bool,
     /// Whether its prompts show the head of some lists only.
     pub shrunk: bool,
+    /// Why it failed, where it has.
+    pub failure: Option<&'a Failure>,
     items: &'a [ItemState],
 }
 
@@ -231,6 +236,7 @@ impl StepState {
             pass: None,
             unverified: false,
             shrunk: false,
+            failure: None,
         }
     }
 
@@ -250,6 +256,7 @@ impl StepState {
             ended: self.ended,
             unverified: self.unverified,
             shrunk: self.shrunk,
+            failure: self.failure.as_ref(),
             items: &self.items,
         }
     }

@@ -183,11 +183,13 @@ impl Run {
                 ..StepReport::default()
             };
             if plan.each.is_none() || view.items().next().is_none() {
+                let attempts = of_item.remove(&(ix, ItemIx(0))).unwrap_or_default();
                 reports.push(StepReport {
                     status: view.status.as_str().to_owned(),
                     started_ms: view.started.map(Timestamp::millis),
                     ended_ms: view.ended.map(Timestamp::millis),
-                    attempts: of_item.remove(&(ix, ItemIx(0))).unwrap_or_default(),
+                    failure: view.failure.filter(|_| attempts.is_empty()).map(failure_report),
+                    attempts,
                     ..base
                 });
                 continue;
@@ -199,12 +201,14 @@ impl Run {
                 ..base.clone()
             }));
             for (item, item_view) in (0_u32..).zip(view.items()) {
+                let attempts = of_item.remove(&(ix, ItemIx(item))).unwrap_or_default();
                 reports.push(StepReport {
                     item: Some(self.content.place(ix, ItemIx(item))),
                     status: item_view.status.as_str().to_owned(),
                     started_ms: item_view.started.map(Timestamp::millis),
                     ended_ms: item_view.ended.or(view.ended).map(Timestamp::millis),
-                    attempts: of_item.remove(&(ix, ItemIx(item))).unwrap_or_default(),
+                    failure: item_view.failure.filter(|_| attempts.is_empty()).map(failure_report),
+                    attempts,
                     ..base.clone()
                 });
             }
