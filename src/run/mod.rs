@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::outcome::{Cause, Outcome, Status};
@@ -342,11 +341,7 @@ impl Run {
             }
             Err(error) => events.push_back(Event::Failed {
                 attempt: spec.attempt,
-                failure: Failure::of_attempt(
-                    FailureClass::InvalidInput,
-                    "template",
-                    format!("its prompt cannot be rendered: {error}"),
-                ),
+                failure: shrink::unrendered(None, &error),
                 usage: Usage::default(),
             }),
         }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Run;
+use super::shrink::unrendered;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::engine::{FAN_OUT_MAX, Prepared};
@@ -90,11 +91,11 @@ impl Run {
         match tokens {
             Ok(tokens) if self.content.kept(step).is_empty() => Prepared::Prompts(tokens),
             Ok(tokens) => Prepared::Shrunk(tokens),
-            Err(error) => Prepared::Impossible(Failure::of_attempt(
-                FailureClass::InvalidInput,
-                "template",
-                format!("its prompt cannot be rendered: {error}"),
-            )),
+            Err((item, error)) => {
+                let item = item.filter(|_| of.each.is_some());
+                let place = item.map(|item| self.content.place(step, item));
+                Prepared::Impossible(unrendered(place, &error))
+            }
         }
     }
 }
