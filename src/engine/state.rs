@@ -183,6 +183,8 @@ pub struct AttemptView<'a> {
     pub failure: Option<&'a Failure>,
     /// What it used.
     pub usage: Usage,
+    /// What was reserved for it.
+    pub reserved: Usd,
     /// What it cost.
     pub cost: Usd,
     /// Whether the cost is our estimate.
@@ -322,6 +324,7 @@ impl AttemptState {
             cut: self.cut,
             failure: self.failure.as_ref(),
             usage: self.usage,
+            reserved: self.reserved.usd,
             cost: self.cost,
             cost_estimated: self.cost_estimated,
         }

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::Usage;
+use crate::domain::money::Usd;
 use crate::domain::outcome::{Cause, Outcome, Status};
 use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
@@ -56,6 +57,8 @@ pub struct Launch {
     pub exchange: Exchange,
     /// Tokens the prompt is expected to be.
     pub prompt_tokens: u64,
+    /// What it is expected to cost at most; nothing where the price is unknown.
+    pub most: Usd,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
 }
@@ -231,6 +234,13 @@ impl Run {
         self.machine.outcome()
     }
 
+    /// What an attempt that has ended has cost.
+    #[must_use]
+    pub fn cost(&self, attempt: AttemptId) -> Option<Usd> {
+        let attempt = self.machine.attempt(attempt)?;
+        attempt.ended.map(|_| attempt.cost)
+    }
+
     /// Its deadline, from the call's arrival.
     #[must_use]
     pub fn deadline(&self) -> Duration {
@@ -336,6 +346,7 @@ impl Run {
                     provider,
                     exchange,
                     prompt_tokens,
+                    most: self.machine.attempt(attempt).map_or(Usd::ZERO, |a| a.reserved),
                     counts,
                 })));
             }

@@ -153,7 +153,8 @@ impl Run {
                 class: failure.class.to_string(),
                 step: failure.step.map(|step| plan.step(step).name.clone()),
                 message: failure.message.clone(),
-                retryable: Some(failure.class.retryable()),
+                // Who says when to come back expects more of it then.
+                retryable: Some(failure.class.retryable() || failure.retry_after.is_some()),
                 retry_after_ms: failure.retry_after.map(millis),
                 evidence: None,
             }),
