@@ -6,6 +6,7 @@
 mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod look;
 mod prepare;
 mod prompt;
 mod record;
@@ -232,13 +233,6 @@ impl Run {
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         self.machine.outcome()
-    }
-
-    /// What an attempt that has ended has cost.
-    #[must_use]
-    pub fn cost(&self, attempt: AttemptId) -> Option<Usd> {
-        let attempt = self.machine.attempt(attempt)?;
-        attempt.ended.map(|_| attempt.cost)
     }
 
     /// Its deadline, from the call's arrival.

@@ -43,7 +43,11 @@ impl Run {
             Some(Outcome::Delivered) => "delivered",
             Some(Outcome::Degraded { missing: parts, unverified: steps, shrunk }) => {
                 missing.extend(parts.iter().map(|part| self.part(*part)));
-                missing.extend(shrunk.iter().flat_map(|step| self.left_off(*step)));
+                let in_step = |step: &StepIx| {
+                    let name = self.step_name(*step);
+                    self.left_off(*step).into_iter().map(move |list| format!("{list} in {name}"))
+                };
+                missing.extend(shrunk.iter().flat_map(in_step));
                 unverified.extend(steps.iter().map(|step| self.step_name(*step)));
                 "degraded"
             }
@@ -135,15 +139,6 @@ impl Run {
 
     fn step_name(&self, step: StepIx) -> String {
         self.workflow.plan.step(step).name.clone()
-    }
-
-    /// What a step's prompts did not show: `input.documents[12..20] in draft`.
-    fn left_off(&self, step: StepIx) -> Vec<String> {
-        let name = self.step_name(step);
-        let lists = self.content.kept(step).iter();
-        let cut = lists.filter(|list| list.kept < list.of);
-        cut.map(|list| format!("{}[{}..{}] in {name}", list.path.join("."), list.kept, list.of))
-            .collect()
     }
 
     fn failure(&self) -> Option<FailureReport> {

@@ -5,7 +5,6 @@ use super::{Run, prompt};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::message::{Message, Prompt};
-use crate::domain::plan::Work;
 use crate::template::RenderError;
 use crate::workflow::content::Kept;
 use crate::workflow::{PromptContent, StepContent, WorkContent};
@@ -85,19 +84,6 @@ impl Run {
             }
         }
         sizes.tokens()
-    }
-
-    /// The tokens that a prompt may have at most to fit the largest window among the step's paths; `None` where one
-    /// of them is not known.
-    fn window(&self, step: StepIx) -> Option<u64> {
-        let plan = &self.workflow.plan;
-        let Work::Model { model, max_tokens, .. } = &plan.step(step).work else { return None };
-        let windows = plan.model(*model).paths.iter().map(|path| {
-            let profile = &plan.path(*path).profile;
-            let answer = profile.max_output.map_or(*max_tokens, |most| (*max_tokens).min(most));
-            Some(profile.context?.saturating_sub(u64::from(answer)))
-        });
-        windows.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
     /// The tokens of each item's prompt as it stands.
