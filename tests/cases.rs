@@ -227,6 +227,44 @@ fn a_run_in_real_time_is_recorded_too() {
     assert!(added.contains("- name: again") && added.contains("$fate: error"), "{added}");
 }
 
+const FILTERED: &str = "
+description: Looks at the lines that count.
+deadline: 20s
+input: {lines: [{text: string, price: number}]}
+steps:
+  priced:
+    each: input.lines
+    as: line
+    min_ok: 0%
+    value: {text: line.text, net: line.price}
+    check: [net >= 0]
+  look:
+    each: priced
+    as: line
+    max_tokens: 100
+    prompt: 'Look at {{ line.text }}'
+    output: {said: string}
+output: {said: look.said}
+";
+
+#[test]
+fn an_item_that_a_computed_step_leaves_out_needs_no_answer() {
+    let bench = Bench::new();
+    bench.write("workflows/looks.yaml", FILTERED);
+    bench.write(
+        "workflows/looks.cases.yaml",
+        "- name: two of three
+  input: {lines: [{text: a, price: 1}, {text: b, price: -1}, {text: c, price: 2}]}
+  answers: {look: [{said: A}, {said: C}]}
+  expect: {outcome: degraded, missing: ['priced[1]'], output: {said: [A, C]}, steps: {'priced[1]': {status: failed}}}
+",
+    );
+    let left = bench.run(&["check", "workflows/looks.yaml"]);
+    assert_eq!((left.code, left.out.contains("P0706")), (0, false), "{}", left.out);
+    let left = bench.run(&["test", "looks"]);
+    assert_eq!(left.code, 0, "{}{}", left.out, left.err);
+}
+
 #[test]
 fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     let bench = Bench::new();
