@@ -202,13 +202,13 @@ fn a_run_that_is_recorded_passes_at_once_and_leaves_what_stands_there_as_it_is()
 }
 
 /// Records a run of an input whose case has a repair, a loss and a revision; what is added to the file.
-fn recorded_again(bench: &Bench, speed: &str) -> String {
+fn recorded_again(bench: &Bench) -> String {
     let before = text("recorded.cases.yaml");
     bench.write("workflows/triage.cases.yaml", &before);
     let input =
         r#"{"message": "Where is my invoice?", "policies": [{"id": "sla", "text": "We are up."}]}"#;
     let run = ["run", "triage", "--input", input, "--record", "--name", "again"];
-    let simulated = ["--simulate", "calm", "--seed", "5", "--speed", speed];
+    let simulated = ["--simulate", "calm", "--seed", "5", "--speed", "max"];
     let left = bench.run(&[&run[..], &simulated[..]].concat());
     assert_eq!(left.code, 0, "{}", left.err);
     assert!(left.err.contains("it passes 'punctual test'"), "{}", left.err);
@@ -218,13 +218,45 @@ fn recorded_again(bench: &Bench, speed: &str) -> String {
 
 #[test]
 fn what_was_repaired_revised_and_lost_is_recorded_as_it_was() {
-    insta::assert_snapshot!("recorded_again", recorded_again(&Bench::new(), "max"));
+    insta::assert_snapshot!("recorded_again", recorded_again(&Bench::new()));
 }
 
+const FILTERED: &str = "
+description: Looks at the lines that count.
+deadline: 20s
+input: {lines: [{text: string, price: number}]}
+steps:
+  priced:
+    each: input.lines
+    as: line
+    min_ok: 0%
+    value: {text: line.text, net: line.price}
+    check: [net >= 0]
+  look:
+    each: priced
+    as: line
+    max_tokens: 100
+    prompt: 'Look at {{ line.text }}'
+    output: {said: string}
+output: {said: look.said}
+";
+
 #[test]
-fn a_run_in_real_time_is_recorded_too() {
-    let added = recorded_again(&Bench::new(), "5");
-    assert!(added.contains("- name: again") && added.contains("$fate: error"), "{added}");
+fn an_item_that_a_computed_step_leaves_out_needs_no_answer() {
+    let bench = Bench::new();
+    bench.write("workflows/looks.yaml", FILTERED);
+    bench.write(
+        "workflows/looks.cases.yaml",
+        "- name: two of three
+  input: {lines: [{text: a, price: 1}, {text: b, price: -1}, {text: c, price: 2}]}
+  answers: {look: [{said: A}, {said: C}]}
+  expect: {outcome: degraded, missing: ['priced[1]'], output: {said: [A, C]}, steps: {'priced[1]': {status: failed}}}
+",
+    );
+    let left = bench.run(&["check", "workflows/looks.yaml"]);
+    assert_eq!((left.code, left.out.contains("P0706")), (0, false), "{}", left.out);
+    let left = bench.run(&["test", "looks"]);
+    assert_eq!(left.code, 0, "{}{}", left.out, left.err);
 }
 
 #[test]

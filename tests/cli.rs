@@ -142,21 +142,21 @@ fn a_schema_is_printed_as_committed_and_an_unknown_kind_names_the_known() {
 #[test]
 fn every_command_has_a_help_that_teaches() {
     let bench = Bench::new(&[]);
-    let commands =
-        ["demo", "serve", "run", "check", "explain", "list", "doctor", "runs", "trace", "schema"];
+    let top = bench.run(&["--help"]);
+    let (_, listed) = top.out.split_once("Commands:\n").unwrap();
+    let listed = listed.lines().take_while(|line| line.starts_with("  "));
+    let commands: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"new") && commands.contains(&"test"), "{commands:?}");
     for command in commands {
         let left = bench.run(&[command, "--help"]);
         assert_eq!((left.code, left.err.as_str()), (0, ""), "{command}");
         assert!(left.out.contains("Examples:") || left.out.contains("mcpServers"), "{command}");
         assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{command}");
-        insta::assert_snapshot!(format!("help_{command}"), left.out);
+        // tests/install.rs has the one of `install`.
+        if command != "install" {
+            insta::assert_snapshot!(format!("help_{command}"), left.out);
+        }
     }
-    let top = bench.run(&["--help"]);
-    assert!(
-        commands.iter().all(|command| top.out.contains(&format!("  {command} "))),
-        "{}",
-        top.out
-    );
     insta::assert_snapshot!("help", top.out);
 }
 

@@ -204,6 +204,96 @@ fn a_dry_run_renders_what_the_input_decides_and_sends_nothing() {
     assert_eq!(record["worst"]["steps"][0]["attempts"], 9);
 }
 
+const CASES: &str = "\
+- name: three teas
+  input: {parts: [green, black, white], text: tea}
+  answers:
+    read: [{points: [grassy]}, {points: [malty]}, {$attempts: [no JSON, {points: [soft]}]}]
+- name: others
+  input: {parts: [red], text: tea}
+";
+
+#[test]
+fn a_dry_run_makes_later_prompts_of_the_answers_that_a_case_has_for_its_input() {
+    let bench = layered();
+    bench.write("workflows/layered.cases.yaml", CASES);
+    let left = bench.run(&["run", "layered", "--dry", "--input", INPUT]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    let (steps, _) = left.out.split_once("At most").unwrap();
+    insta::assert_snapshot!(steps);
+    let record = json(&bench.run(&["run", "layered", "--dry", "--json", "--input", INPUT]).out);
+    assert_eq!(record["case"]["name"], "three teas");
+    let draft = &record["steps"][3];
+    assert_eq!((&draft["state"], &draft["recorded"]), (&"rendered".into(), &true.into()));
+    // The simulator made nothing up, and what no case has stays open.
+    let other = INPUT.replace("green", "yellow");
+    let record = json(&bench.run(&["run", "layered", "--dry", "--json", "--input", &other]).out);
+    assert_eq!((&record["case"], &record["steps"][3]["state"]), (&Value::Null, &"waits".into()));
+    let red = r#"{"text": "tea", "parts": ["red"]}"#;
+    let record = json(&bench.run(&["run", "layered", "--dry", "--json", "--input", red]).out);
+    assert_eq!(record["case"]["at"], "workflows/layered.cases.yaml:5");
+    assert_eq!(record["steps"][3]["state"], "waits", "the case has no answers");
+}
+
+const WINDOWED: &str = "\
+description: Reads more than a window holds.
+input: {documents: [string], question: string}
+steps:
+  plan:
+    max_tokens: 100
+    prompt: Plan {{ input.question }}
+  read:
+    history: [plan]
+    max_tokens: 1000
+    shrink: [input.documents]
+    prompt: |
+      {% for document in input.documents %}{{ loop.index }} of {{ loop.length }}, {{ document | length }}:
+      {{ document }}
+      {% endfor %}
+  whole:
+    max_tokens: 1000
+    prompt: |
+      {{ input.documents | join(' ') }}
+output: {read: read.text, whole: whole.text}
+";
+
+#[test]
+fn a_dry_run_shows_what_is_left_out_where_no_window_holds_a_prompt_and_the_conversation_before_it()
+{
+    let bench = Bench::new(&[
+        ("punctual.yaml", CONFIGURATION),
+        ("workflows/windowed.yaml", WINDOWED),
+        (
+            "workflows/windowed.cases.yaml",
+            "- name: one\n  input: {$file: input.json}\n  answers: {plan: First this.}\n",
+        ),
+    ]);
+    let document = "word ".repeat(8_000);
+    let documents = vec![document; 5];
+    let input = serde_json::json!({"documents": documents, "question": "what?"}).to_string();
+    bench.write("workflows/input.json", &input);
+    let run = ["run", "windowed", "--dry", "--json", "--input", "@workflows/input.json"];
+    let record = json(&bench.run(&run).out);
+    let read = record["steps"].as_array().unwrap().iter().find(|s| s["step"] == "read").unwrap();
+    assert_eq!(read["left_out"], serde_json::json!(["input.documents[2..5]"]));
+    let prompt = &read["prompts"][0];
+    let user = prompt["user"].as_str().unwrap();
+    assert!(user.contains("2 of 2, 40000") && !user.contains("3 of"), "{}", &user[..40]);
+    assert!(prompt["estimated_tokens"].as_u64().unwrap() < 31_000);
+    let turns = prompt["history"].as_array().unwrap();
+    assert_eq!(turns[0], serde_json::json!({"speaker": "user", "text": "Plan what?"}));
+    assert_eq!(turns[1], serde_json::json!({"speaker": "assistant", "text": "First this."}));
+    let whole = record["steps"].as_array().unwrap().iter().find(|s| s["step"] == "whole").unwrap();
+    assert_eq!((&whole["left_out"], &whole["window"]), (&Value::Null, &31_000.into()));
+    let text = bench.run(&["run", "windowed", "--dry", "--input", "@workflows/input.json"]).out;
+    assert!(
+        text.contains("left out, to fit the window: input.documents[2..5]"),
+        "{}",
+        &text[..600]
+    );
+    assert!(text.contains("too long: 31000 tokens fit the largest window of its paths"));
+}
+
 #[test]
 fn a_dry_run_takes_no_input_that_a_run_would_refuse() {
     let left = layered().run(&["run", "layered", "--dry", "--set", "text=tea"]);

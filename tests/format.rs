@@ -167,6 +167,45 @@ steps:
     assert!(failure.message.contains("not met: sum > 0 (0 > 0)"), "{}", failure.message);
 }
 
+const LINES: &str = "
+input: {lines: [{price: number}]}
+steps:
+  priced:
+    each: input.lines
+    as: line
+    min_ok: 50%
+    value: {net: line.price * 2}
+    check: [net >= 0]
+  total:
+    value:
+      net: sum(priced.net)
+      places: priced.items.index
+output: {net: total.net, places: total.places}
+";
+
+#[test]
+fn a_check_on_a_value_step_with_each_leaves_out_the_item_that_fails_it_and_names_it() {
+    let input = json!({"lines": [{"price": 3}, {"price": -4}, {"price": 5}]});
+    let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
+    assert_eq!(played.output(), &json!({"net": 16, "places": [0, 2]}));
+    assert_eq!(played.report.outcome, "degraded");
+    assert_eq!(played.report.missing, ["priced[1]"]);
+    let rows = [(Some(0), "ok"), (Some(1), "failed"), (Some(2), "ok")];
+    assert_eq!(played.status("priced"), rows);
+    let failure = played.report.steps[1].failure.as_ref().unwrap();
+    assert_eq!(failure.class, "check_failed");
+    assert_eq!(failure.message, "item 1: not met: net >= 0");
+}
+
+#[test]
+fn fewer_computed_items_than_min_ok_fail_the_run_in_the_words_of_the_last() {
+    let input = json!({"lines": [{"price": -3}, {"price": -4}, {"price": 5}]});
+    let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
+    let failure = played.report.failure.as_ref().unwrap();
+    assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("check_failed", Some("priced")));
+    assert_eq!(failure.message, "step 'priced' could not be had: item 1: not met: net >= 0");
+}
+
 const SOME: &str = "
 input: {claims: [{id: string, risky: boolean}]}
 steps:
@@ -273,6 +312,91 @@ steps:
     assert!(documents.ends_with("..5] in read"), "{documents}");
     let prompt = &played.prompt("read", 0)[0];
     assert!(prompt.contains('x') && !prompt.contains('y'), "the last notes went first");
+}
+
+/// Why the run failed, which named `step`.
+fn failure(played: &Played, step: &str) -> String {
+    let failure = played.report.failure.as_ref().unwrap();
+    assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("invalid_input", Some(step)));
+    assert_eq!(failure.retryable, Some(false));
+    failure.message.clone()
+}
+
+#[test]
+fn a_list_of_more_than_a_thousand_items_fails_its_step_and_says_what_to_do() {
+    let yaml = "
+input: {parts: [string]}
+steps:
+  read: {each: input.parts, max_tokens: 100, prompt: 'Read {{ item }}'}
+";
+    let parts = |count: usize| json!({"parts": vec!["x"; count]});
+    let played = play(yaml, parts(1_000), |_, _, _| json!("read"));
+    assert_eq!(played.report.outcome, "delivered");
+    let played = play(yaml, parts(1_001), |_, _, _| panic!("nothing is asked"));
+    assert_eq!(
+        failure(&played, "read"),
+        "step 'read' could not be had: its list, `input.parts`, has 1001 items, and a step runs at most 1000; put \
+         several into one item, as batches(list, 20), or bound the list with `$max`"
+    );
+    let computed = "
+input: {parts: [string]}
+steps:
+  read: {each: input.parts, value: {text: item}}
+";
+    let played = play(computed, parts(1_001), |_, _, _| panic!("nothing is asked"));
+    assert!(failure(&played, "read").contains("has 1001 items, and a step runs at most 1000"));
+}
+
+const LONG: &str = "
+input: {texts: [string]}
+steps:
+  all:
+    max_tokens: 100
+    prompt: '{% for text in input.texts %}{{ text }}{% endfor %}'
+";
+
+/// Texts of 2 MiB.
+fn texts(count: usize) -> Value {
+    json!({"texts": vec!["x".repeat(2 << 20); count]})
+}
+
+#[test]
+fn a_prompt_of_more_than_4_mib_fails_its_step_and_says_what_to_do() {
+    let played = play(LONG, texts(3), |_, _, _| panic!("nothing is asked"));
+    assert_eq!(
+        failure(&played, "all"),
+        "step 'all' could not be had: its prompt cannot be rendered: the prompt is longer than 4 MiB; bound the \
+         input with `$max`, name its lists in `shrink`, or take it in parts, as each: chunks(input.text, 2000)"
+    );
+    let each = LONG.replace("    max_tokens", "    each: split(\"a,b\", \",\")\n    max_tokens");
+    let each = each.replace("input.texts %}", "input.texts if item == \"b\" %}");
+    let played = play(&each, texts(3), |_, _, _| panic!("nothing is asked"));
+    let said = failure(&played, "all");
+    assert!(
+        said.contains("its prompt of item 1 cannot be rendered: the prompt is longer than"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_prompt_of_more_than_4_mib_loses_tail_items_where_it_may_shrink() {
+    let shrinks = LONG.replace("    max_tokens", "    shrink: [input.texts]\n    max_tokens");
+    let played = play(&shrinks, texts(3), |_, _, _| json!("read"));
+    assert_eq!(played.report.outcome, "degraded");
+    assert_eq!(played.report.missing, ["input.texts[1..3] in all"]);
+}
+
+#[test]
+fn an_optional_step_whose_prompt_is_too_long_is_missing_and_the_report_says_why() {
+    let optional = LONG.replace("    max_tokens", "    optional: true\n    max_tokens");
+    let yaml = format!(
+        "{optional}  done: {{value: {{text: \"all.text ?? 'none'\"}}}}\noutput: {{text: done.text}}\n"
+    );
+    let played = play(&yaml, texts(3), |_, _, _| panic!("nothing is asked"));
+    assert_eq!(played.output(), &json!({"text": "none"}));
+    assert_eq!(played.report.missing, ["all"]);
+    let failure = played.report.steps[0].failure.as_ref().unwrap();
+    assert!(failure.message.contains("longer than 4 MiB"), "{}", failure.message);
 }
 
 #[test]

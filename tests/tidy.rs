@@ -21,7 +21,7 @@ const FLOORS: [&[&str]; 8] = [
 const SIDEWAYS: [(&str, &str); 1] = [("template", "expression")];
 
 /// Rooms without clock, lock, task, I/O or luck.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "domain",
     "policy",
     "resume",

@@ -1,4 +1,5 @@
-//! `punctual run --dry`: what a run would send and use at most, as far as its input decides it.
+//! `punctual run --dry`: what a run would send and use at most, as far as its input, and a case that has the same one,
+//! decide it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,29 +12,43 @@ use super::graph::layers;
 use super::house::House;
 use super::worst::{Size, Worst, time, worst};
 use crate::definition::config::Configuration;
-use crate::domain::id::{ItemIx, StepIx};
-use crate::domain::message::estimate_tokens;
+use crate::domain::id::StepIx;
+use crate::domain::message::{Speaker, estimate_tokens};
 use crate::domain::outcome::Status;
 use crate::domain::plan::{NeedKind, Plan, Work};
 use crate::driver::{Refusal, fitting};
-use crate::engine::FAN_OUT_MAX;
+use crate::engine::StepView;
 use crate::expression::Expression;
+use crate::provider::Exchange;
 use crate::run::instruction_tokens;
 use crate::template::Template;
-use crate::workflow::content::{Content, Expansion};
+use crate::workflow::case::{Case, same};
 use crate::workflow::{PromptContent, StepContent, WorkContent, Workflow};
 
+mod lay;
 mod show;
+
+use lay::Laid;
 
 /// A run that is not made.
 pub struct Dry {
     workflow: Arc<Workflow>,
+    /// The case that has answers for this input.
+    case: Option<Recorded>,
     deadline: Duration,
     steps: Vec<Step>,
     worst: Worst,
     chances: Chances,
     /// How long it takes where each step needs one attempt: with answers of the usual size, and at their bounds.
     time: (Duration, Duration),
+}
+
+/// A case whose answers were taken.
+#[derive(Serialize)]
+struct Recorded {
+    name: String,
+    /// The file and the line it stands in.
+    at: String,
 }
 
 /// A step, as far as the input decides it.
@@ -43,6 +58,9 @@ struct Step {
     name: String,
     /// Steps that wait for the same others can run at once: from 1.
     wave: usize,
+    /// Whether it is made of recorded answers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recorded: bool,
     #[serde(flatten)]
     what: What,
     /// Items; of a list that is not known yet as many as run at once.
@@ -57,11 +75,23 @@ struct Step {
 #[serde(tag = "state", rename_all = "snake_case")]
 enum What {
     /// Its prompts, one for each item.
-    Rendered { prompts: Vec<Rendered> },
-    /// Its condition is false.
-    Skipped,
-    /// A step without a model.
-    Computed { value: Value },
+    Rendered {
+        prompts: Vec<Rendered>,
+        /// What was left out of them, because no window holds it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<String>,
+        /// The most tokens that fit, where a prompt has more all the same.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+    },
+    /// It is not needed.
+    Skipped { why: String },
+    /// A step without a model, and the items that do not meet its `check`.
+    Computed {
+        value: Value,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        without: Vec<String>,
+    },
     /// What it is made of is not there yet.
     Waits { waits_for: Vec<String>, system: Option<String>, prompt: Option<String> },
     /// It would fail.
@@ -71,10 +101,22 @@ enum What {
 /// A prompt as it would be sent.
 #[derive(Serialize)]
 struct Rendered {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<u32>,
     system: Option<String>,
+    /// The conversation before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    history: Vec<Turn>,
     user: String,
     /// As budgets are reserved by.
     estimated_tokens: u64,
+}
+
+/// A turn of a conversation.
+#[derive(Serialize)]
+struct Turn {
+    speaker: &'static str,
+    text: String,
 }
 
 impl Dry {
@@ -92,19 +134,25 @@ impl Dry {
         let bound = workflow.plan.deadline;
         let deadline = deadline.map_or(bound, |own| own.clamp(Duration::from_millis(100), bound));
         let configuration = &house.catalog.configuration;
-        Ok(Self::laid_out(workflow, input, deadline, configuration))
+        let cases = house.catalog.cases.get(&workflow.name);
+        let case = cases.and_then(|all| {
+            let found = all.list.iter().find(|case| same(&case.input, &input))?;
+            Some((found, format!("{}:{}", all.label, found.line)))
+        });
+        Ok(Self::laid_out(workflow, input, case, deadline, configuration))
     }
 
     fn laid_out(
         workflow: &Arc<Workflow>,
         input: Value,
+        case: Option<(&Case, String)>,
         deadline: Duration,
         configuration: &Configuration,
     ) -> Self {
         let plan = &workflow.plan;
-        let steps = Laying::new(workflow, input).all();
+        let steps = Looking::new(workflow, input, case.as_ref().map(|(case, _)| *case)).all();
         let items = |ix: StepIx| match steps[ix.at()].what {
-            What::Skipped | What::Computed { .. } => 0,
+            What::Skipped { .. } | What::Computed { .. } => 0,
             What::Rendered { .. } | What::Waits { .. } | What::Impossible { .. } => {
                 steps[ix.at()].items
             }
@@ -112,6 +160,7 @@ impl Dry {
         let size = |ix: StepIx| Size { items: items(ix), prompt: steps[ix.at()].prompt_tokens };
         Self {
             workflow: workflow.clone(),
+            case: case.map(|(case, at)| Recorded { name: case.name.clone(), at }),
             deadline,
             worst: worst(plan, size),
             chances: chances(plan, configuration, |ix| Some(items(ix))),
@@ -131,54 +180,60 @@ impl Dry {
     }
 }
 
-/// Lays out the steps in the plan's order.
-struct Laying<'a> {
+/// Looks at a run that is laid out, step by step in the plan's order.
+struct Looking<'a> {
     workflow: &'a Workflow,
-    content: Content,
-    /// Per step: whether what it yields is known.
-    known: Vec<bool>,
+    laid: Laid,
     /// Per step: the most tokens that its answers can be.
     yields: Vec<u64>,
+    /// Per step: whether it is made of what models have answered.
+    answered: Vec<bool>,
     input_tokens: u64,
 }
 
-impl<'a> Laying<'a> {
-    fn new(workflow: &'a Workflow, input: Value) -> Self {
+impl<'a> Looking<'a> {
+    fn new(workflow: &'a Workflow, input: Value, case: Option<&Case>) -> Self {
+        let steps = workflow.plan.steps.len();
         Self {
             workflow,
             input_tokens: estimate_tokens(&input.to_string()),
-            content: Content::new(workflow, input),
-            known: vec![false; workflow.plan.steps.len()],
-            yields: vec![0; workflow.plan.steps.len()],
+            laid: Laid::of(workflow, input, case),
+            yields: vec![0; steps],
+            answered: vec![false; steps],
         }
     }
 
     fn all(mut self) -> Vec<Step> {
         let waves = layers(&self.workflow.plan);
-        let plan = self.workflow.plan.clone();
-        plan.step_ixs().map(|ix| self.step(ix, waves[ix.at()] + 1)).collect()
+        self.workflow.plan.step_ixs().map(|ix| self.step(ix, waves[ix.at()] + 1)).collect()
     }
 
     fn step(&mut self, ix: StepIx, wave: usize) -> Step {
         let workflow = self.workflow;
-        let (plan, of) = (&workflow.plan, &workflow.steps[ix.at()]);
-        let (what, items) =
-            if self.is_decided(ix) { self.decided(ix, of) } else { self.waiting(ix, of) };
-        let at_once = plan.step(ix).each.map_or(1, |each| each.max_parallel.max(1));
+        let (plan, of) = (workflow.plan.step(ix), &workflow.steps[ix.at()]);
+        let what = self.what(ix, of);
+        let items = self.items(ix, &what);
+        let at_once = plan.each.map_or(1, |each| each.max_parallel.max(1));
         let count = items.unwrap_or(at_once);
         let prompt_tokens = match &what {
-            What::Rendered { prompts } => {
+            What::Rendered { prompts, .. } => {
                 prompts.iter().map(|prompt| prompt.estimated_tokens).max().unwrap_or(0)
             }
             What::Waits { .. } => self.waiting_tokens(ix, of),
-            What::Skipped | What::Computed { .. } | What::Impossible { .. } => 0,
+            What::Skipped { .. } | What::Computed { .. } | What::Impossible { .. } => 0,
         };
-        if let Work::Model { max_tokens, .. } = &plan.step(ix).work {
+        if let Work::Model { max_tokens, .. } = &plan.work {
             self.yields[ix.at()] = u64::from(*max_tokens) * u64::from(count);
         }
+        let needs = plan.needs.iter().filter(|need| need.kind != NeedKind::Order);
+        let asks = |step: StepIx| matches!(workflow.plan.step(step).work, Work::Model { .. });
+        let mut needs = needs.map(|need| need.step);
+        self.answered[ix.at()] = needs.any(|need| asks(need) || self.answered[need.at()]);
+        let waits = matches!(what, What::Waits { .. });
         Step {
             name: of.name.clone(),
             wave,
+            recorded: self.answered[ix.at()] && !waits,
             what,
             items: count,
             items_known: items.is_some(),
@@ -186,76 +241,56 @@ impl<'a> Laying<'a> {
         }
     }
 
-    /// Whether everything a step looks at is known: the order alone of other steps shows in `run.status`.
-    fn is_decided(&self, ix: StepIx) -> bool {
-        let content = &self.workflow.steps[ix.at()];
-        let statuses = mentions(content).iter().any(|name| name == "run");
-        self.workflow
-            .plan
-            .step(ix)
-            .needs
-            .iter()
-            .all(|need| self.known[need.step.at()] || (need.kind == NeedKind::Order && !statuses))
-    }
-
-    fn decided(&mut self, ix: StepIx, of: &StepContent) -> (What, Option<u32>) {
-        let count = match self.content.expand(ix, of, FAN_OUT_MAX) {
-            Expansion::Skip => {
-                self.content.close(ix, of, Status::Skipped);
-                self.known[ix.at()] = true;
-                return (What::Skipped, Some(0));
+    fn what(&self, ix: StepIx, of: &StepContent) -> What {
+        let (laid, run) = (&self.laid, &self.laid.run);
+        let status = laid.status(ix);
+        let prompts: Vec<Rendered> = laid
+            .prompts
+            .range((ix, 0)..=(ix, u32::MAX))
+            .map(|((_, place), (exchange, tokens))| {
+                Rendered::of(of.each.as_ref().map(|_| *place), exchange, *tokens)
+            })
+            .collect();
+        let failed = |step: &StepView<'_>| step.failure.map(|failure| failure.message.clone());
+        let why = run.step(ix).as_ref().and_then(failed);
+        if !prompts.is_empty() {
+            let longest = prompts.iter().map(|prompt| prompt.estimated_tokens).max();
+            let window = run.window(ix).filter(|window| longest > Some(*window));
+            return What::Rendered { prompts, left_out: run.left_off(ix), window };
+        }
+        match (status, &of.work) {
+            (Status::Skipped, _) => What::Skipped { why: laid.why_skipped(ix) },
+            (Status::Ok | Status::Reused, WorkContent::Prompt(_)) => {
+                What::Rendered { prompts, left_out: Vec::new(), window: None }
             }
-            Expansion::Impossible(why) => return (What::Impossible { why }, Some(0)),
-            Expansion::Items(count) => u32::try_from(count).unwrap_or(u32::MAX),
-        };
-        let prompt = match &of.work {
-            WorkContent::Prompt(prompt) => prompt,
-            WorkContent::Value(fields) => {
-                return (self.computed(ix, of, fields, count), Some(count));
+            (status, WorkContent::Value(_)) if status.accepted() || laid.is_computed(ix) => {
+                let items = run.step(ix).into_iter().flat_map(|step| {
+                    step.items().filter_map(|item| item.failure.cloned()).collect::<Vec<_>>()
+                });
+                let without = items.map(|failure| failure.message).collect();
+                What::Computed { value: run.output_of(ix).cloned().unwrap_or_default(), without }
             }
-        };
-        let added = instruction_tokens(&prompt.answer);
-        let rendered = (0..count).map(|item| {
-            let made = self.content.render(ix, ItemIx(item), of, prompt)?;
-            let estimated_tokens = made.estimated_tokens() + added;
-            let user = made.messages.into_iter().map(|message| message.text);
-            let user = user.collect::<Vec<_>>().join("\n\n");
-            Ok(Rendered { system: made.system, user, estimated_tokens })
-        });
-        let prompts: Result<Vec<Rendered>, crate::template::RenderError> = rendered.collect();
-        match prompts {
-            Ok(prompts) => (What::Rendered { prompts }, Some(count)),
-            Err(error) => {
-                let why = format!("its prompt cannot be rendered: {error}");
-                (What::Impossible { why }, Some(count))
-            }
+            (Status::Failed, _) => What::Impossible { why: why.unwrap_or_default() },
+            _ => self.waits(ix, of),
         }
     }
 
-    /// A step without a model, all of whose values are there.
-    fn computed(
-        &mut self,
-        ix: StepIx,
-        of: &StepContent,
-        fields: &[(String, Expression)],
-        count: u32,
-    ) -> What {
-        for item in (0..count).map(ItemIx) {
-            let value = self.content.compute(ix, item, of, fields);
-            let unmet = self.content.unmet(ix, item, of, &value);
-            if !unmet.is_empty() {
-                return What::Impossible { why: unmet.join("; ") };
-            }
-            self.content.accept(ix, item, of, value);
+    fn items(&self, ix: StepIx, what: &What) -> Option<u32> {
+        let count = |count: usize| u32::try_from(count).ok();
+        match what {
+            What::Rendered { prompts, .. } => count(prompts.len()),
+            What::Computed { value, .. } => match (&self.workflow.steps[ix.at()].each, value) {
+                (Some(_), Value::Array(items)) => count(items.len()),
+                _ => Some(1),
+            },
+            What::Skipped { .. } | What::Impossible { .. } => Some(0),
+            What::Waits { .. } => self.laid.run.items_of(ix).and_then(count),
         }
-        self.content.close(ix, of, Status::Ok);
-        self.known[ix.at()] = true;
-        What::Computed { value: self.content.output(of).cloned().unwrap_or_default() }
     }
 
-    fn waiting(&mut self, ix: StepIx, of: &StepContent) -> (What, Option<u32>) {
+    fn waits(&self, ix: StepIx, of: &StepContent) -> What {
         let plan = &self.workflow.plan;
-        let needs = plan.step(ix).needs.iter().filter(|need| !self.known[need.step.at()]);
+        let needs = plan.step(ix).needs.iter().filter(|need| !self.laid.is_decided(need.step));
         let waits_for = needs.map(|need| plan.step(need.step).name.clone()).collect();
         let (system, prompt) = match &of.work {
             WorkContent::Prompt(prompt) => {
@@ -264,25 +299,7 @@ impl<'a> Laying<'a> {
             }
             WorkContent::Value(_) => (None, None),
         };
-        let items = match &of.each {
-            None => Some(1),
-            Some(each) if each.list.mentions().iter().all(|m| self.is_known(&m.name)) => match self
-                .content
-                .expand(ix, &StepContent { when: None, ..of.clone() }, FAN_OUT_MAX)
-            {
-                Expansion::Items(count) => u32::try_from(count).ok(),
-                Expansion::Skip | Expansion::Impossible(_) => None,
-            },
-            Some(_) => None,
-        };
-        (What::Waits { waits_for, system, prompt }, items)
-    }
-
-    fn is_known(&self, name: &str) -> bool {
-        match self.workflow.steps.iter().position(|step| step.name == name) {
-            Some(at) => self.known[at],
-            None => name != "run" && name != "feedback",
-        }
+        What::Waits { waits_for, system, prompt }
     }
 
     /// The most that a prompt is expected to be whose answers are not there yet: its template, the whole input where
@@ -291,12 +308,33 @@ impl<'a> Laying<'a> {
         let WorkContent::Prompt(prompt) = &of.work else { return 0 };
         let texts = prompt.system.iter().chain([&prompt.prompt]);
         let template: u64 = texts.map(|text| estimate_tokens(text.source())).sum();
-        let input = mentions(of).iter().any(|name| self.is_known(name)) || of.each.is_some();
+        let known = |name: &String| self.laid.run.is_known(name);
+        let input = mentions(of).iter().any(known) || of.each.is_some();
         let input = if input { self.input_tokens } else { 0 };
         let needs = &self.workflow.plan.step(ix).needs;
         let needs = needs.iter().filter(|need| need.kind != NeedKind::Order);
         let answers: u64 = needs.map(|need| self.yields[need.step.at()]).sum();
         template + input + answers + instruction_tokens(&prompt.answer) + 8
+    }
+}
+
+impl Rendered {
+    fn of(item: Option<u32>, exchange: &Exchange, estimated_tokens: u64) -> Self {
+        let mut turns: Vec<Turn> = exchange
+            .prompt
+            .messages
+            .iter()
+            .map(|message| Turn {
+                speaker: match message.speaker {
+                    Speaker::User => "user",
+                    Speaker::Assistant => "assistant",
+                },
+                text: message.text.clone(),
+            })
+            .collect();
+        let user = turns.pop().map(|turn| turn.text).unwrap_or_default();
+        let system = exchange.prompt.system.clone();
+        Self { item, system, history: turns, user, estimated_tokens }
     }
 }
 

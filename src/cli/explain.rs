@@ -20,7 +20,7 @@ use crate::definition::catalog::source_of;
 use crate::definition::effective::{Settings, effective};
 use crate::domain::id::{ModelIx, StepIx};
 use crate::domain::money::Usd;
-use crate::domain::plan::Plan;
+use crate::domain::plan::{Plan, StepPlan, Work};
 use crate::domain::time::show;
 use crate::workflow::Workflow;
 
@@ -210,7 +210,8 @@ fn chance_lines(chances: &Chances, plan: &Plan, terminal: Terminal) -> Vec<Strin
     text.push(format!("  {whole}"));
     text.extend(named("valid", &chances.valid_arithmetic, terminal));
     text.extend(named("and right", &chances.right_arithmetic, terminal));
-    let items = plan.steps.iter().any(|step| step.each.is_some());
+    let asks = |step: &StepPlan| matches!(step.work, Work::Model { .. });
+    let items = plan.steps.iter().any(|step| step.each.is_some() && asks(step));
     let items = if items { " A fan-out counts as many items as run at once." } else { "" };
     let note = format!(
         "Priors until something is measured: valid counts errors, hangs, throttling and invalid answers as they are \

@@ -80,6 +80,13 @@ pub fn work(plan: &Plan, step: &StepPlan) -> String {
     }
 }
 
+/// A step's part: of a model, or of a validator. What is computed in between has none.
+#[must_use]
+pub fn role(step: &StepPlan) -> Option<&'static str> {
+    let asks = matches!(step.work, Work::Model { .. });
+    (asks || step.validates.is_some()).then(|| step.role.as_str())
+}
+
 /// A line of the drawing.
 struct Row {
     /// The step that is drawn here.
@@ -152,7 +159,7 @@ impl Columns {
         let style = if on_path { Style::Bold } else { Style::Plain };
         let (name, work) = (self.name, self.work);
         let shown = terminal.paint(style, format!("{:name$}", clip(&step.name, name)));
-        let role = step.role.as_str();
+        let role = role(step).unwrap_or_default();
         let line = format!("{joint} {shown}  {role:9}  {:work$}", self::work(plan, step));
         let before = 3 + name + 2 + 9 + 2 + work + 2;
         let notes = notes(workflow, ix);
@@ -241,10 +248,11 @@ fn notes(workflow: &Workflow, ix: StepIx) -> String {
         if let Some(when) = content.and_then(|content| content.each.as_ref()?.when.as_ref()) {
             notes.push(format!("where {}", when.source().trim()));
         }
-        // What is computed takes no turns, and comes out for all items or for none.
-        if step.work != Work::Value {
-            notes.push(format!("{} at once, {} must succeed", each.max_parallel, each.min_ok));
-        }
+        let at_once = match step.work {
+            Work::Model { .. } => format!("{} at once, ", each.max_parallel),
+            Work::Value => String::new(),
+        };
+        notes.push(format!("{at_once}{} must succeed", each.min_ok));
     }
     match content.and_then(|content| content.when.as_ref()) {
         Some(when) => notes.push(format!("when {}", when.source().trim())),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::graph::{critical_path, often, revisions, work};
+use super::graph::{critical_path, often, revisions, role, work};
 use crate::domain::id::StepIx;
 use crate::domain::plan::NeedKind;
 use crate::workflow::Workflow;
@@ -19,7 +19,8 @@ pub fn flowchart(workflow: &Workflow) -> String {
     for ix in plan.step_ixs() {
         let step = plan.step(ix);
         let mut label = vec![format!("<b>{}</b>", escaped(&step.name))];
-        label.push(escaped(&format!("{} · {}", step.role.as_str(), work(plan, step))));
+        let role = role(step).map(|role| format!("{role} · ")).unwrap_or_default();
+        label.push(escaped(&format!("{role}{}", work(plan, step))));
         let content = workflow.steps.get(ix.at());
         if let Some(each) = content.and_then(|content| content.each.as_ref()) {
             label.push(escaped(&format!(

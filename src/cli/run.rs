@@ -377,3 +377,51 @@ fn broken(file: &str, diagnostics: &[Diagnostic]) -> Exit {
     }
     output::refuse(Exit::Usage, format_args!("{file} has errors; nothing was spent"))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::workflow::case::{StepAnswers, Told};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    const INPUT: &str =
+        r#"{"message": "Where is my invoice?", "policies": [{"id": "sla", "text": "We are up."}]}"#;
+
+    /// The clock of the machine is tokio's, which stands still but for what is waited for: the same each time.
+    #[tokio::test(start_paused = true)]
+    async fn a_run_on_the_machines_clock_is_recorded_as_one_in_virtual_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let workflows = folder.path().join("workflows");
+        std::fs::create_dir(&workflows).unwrap();
+        for (name, text) in [
+            ("triage.yaml", include_str!("../../tests/cases/triage.yaml")),
+            ("triage.cases.yaml", include_str!("../../tests/cases/recorded.cases.yaml")),
+        ] {
+            std::fs::write(workflows.join(name), text).unwrap();
+        }
+        let (dir, state) = (folder.path().to_str().unwrap(), folder.path().join("state"));
+        let line =
+            ["run", "triage", "--simulate", "calm", "--seed", "5", "--speed", "5", "--record"];
+        let places = ["--dir", dir, "--state", state.to_str().unwrap()];
+        let run = Line::try_parse_from([&line[..], &places[..]].concat()).unwrap().run;
+        let (house, workflow) = find(&run.workflow, &run.place, &run.simulated).await.unwrap();
+        let input: Value = serde_json::from_str(INPUT).unwrap();
+        let (live, signal) = run.live(&house, &workflow, input.clone()).await.unwrap();
+        let played = run.play(&house, &workflow, input.clone()).unwrap();
+        assert_eq!((live.report.outcome.as_str(), signal), ("degraded", None));
+        assert_eq!(live.recorded.0["message"], input["message"]);
+        let lost = |step: &StepAnswers| {
+            step.items.iter().flatten().any(|said| said.told == Some(Told::Error))
+        };
+        assert!(live.recorded.1.iter().any(lost), "{:?}", live.recorded.1);
+        assert_eq!(live.recorded, played.recorded);
+        assert_eq!(run.state.store().unwrap().latest(9).reports.len(), 2, "both are kept");
+    }
+}

@@ -99,8 +99,10 @@ impl<'a> Timeline<'a> {
         let name = self.terminal.paint(status, format!("{label:width$}"));
         if step.attempts.is_empty() {
             let blank = self.path + 1 + CAUSE + 1 + self.bar + 1;
+            let why = step.failure.as_ref().map_or("", |failure| failure.message.as_str());
+            let why = clip(why, blank - 1);
             let said = self.terminal.paint(status, &step.status);
-            return vec![format!("{name} {:blank$}{said}", "")];
+            return vec![format!("{name} {why:blank$}{said}")];
         }
         let mut rows: Vec<String> = Vec::with_capacity(step.attempts.len() + 1);
         for (at, attempt) in step.attempts.iter().enumerate() {

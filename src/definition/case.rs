@@ -217,7 +217,8 @@ impl Lowering<'_> {
             .map(|node| self.answers(node, workflow, &expect, &what))
             .unwrap_or_default();
         let input = input?;
-        self.count_items(raw.answers, (&answers, &expect, &input), workflow, &what);
+        let stands = (node.span.start, raw.answers);
+        self.count_items(stands, (&answers, &expect, &input), workflow, &what);
         Some(Case {
             name,
             line,

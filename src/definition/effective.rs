@@ -155,11 +155,14 @@ impl Looking<'_> {
         let mut all = Vec::new();
         let mut add = |key, value, spot| all.push(Effective { key, value, spot });
         if let Some(each) = self.step.each {
-            add(
-                "max_parallel",
-                each.max_parallel.to_string(),
-                self.at(self.raw.max_parallel.as_ref()),
-            );
+            // What is computed takes no time, however many items it has.
+            if matches!(self.step.work, Work::Model { .. }) {
+                add(
+                    "max_parallel",
+                    each.max_parallel.to_string(),
+                    self.at(self.raw.max_parallel.as_ref()),
+                );
+            }
             add("min_ok", each.min_ok.to_string(), self.at(self.raw.min_ok.as_ref()));
         }
         if self.step.optional {

@@ -194,12 +194,22 @@ impl Scope {
         self.bindings.insert(name.into(), Binding { shape, presence });
     }
 
-    /// What stands at `path`, and everything around it, is known to be there.
+    /// What stands at `path`, and everything around it, is known to be there: the other views of the same name too, as
+    /// `answer.items` where `answer` is. `run.status.answer.ok` says that `answer` is there.
     pub fn prove(&mut self, path: &[String]) {
+        if let [run, status, name, ok] = path
+            && [run, status, ok] == ["run", "status", "ok"]
+        {
+            self.prove(std::slice::from_ref(name));
+            return;
+        }
         let Some((name, rest)) = path.split_first() else { return };
         let Some(binding) = self.bindings.get_mut(name) else { return };
         binding.presence = Presence::Always;
         binding.shape.prove(rest);
+        let views = format!("{name}.");
+        let views = self.bindings.iter_mut().filter(|(other, _)| other.starts_with(&views));
+        views.for_each(|(_, view)| view.presence = Presence::Always);
     }
 
     /// What `name` holds.

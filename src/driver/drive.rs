@@ -1,6 +1,6 @@
 //! The loop of one run: feeds it what happens, carries out what it asks for, wakes it when time is up.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -9,6 +9,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::attempt::{Message, News, attempt};
 use super::handle::Shared;
 use super::lane::Lanes;
+use super::purse::Purse;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::time::Timestamp;
@@ -23,6 +24,7 @@ const INBOX: usize = 256;
 struct Loop {
     shared: Arc<Shared>,
     lanes: Arc<Lanes>,
+    purse: Purse,
     attempts: JoinSet<()>,
     abort: HashMap<AttemptId, AbortHandle>,
     /// Whether the run must be told what all runs send.
@@ -31,11 +33,16 @@ struct Loop {
 }
 
 /// Drives a run to its end. When this returns, every attempt's task has been ended.
-pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(StepIx, Value)>) {
+pub(super) async fn drive(
+    shared: Arc<Shared>,
+    lanes: Arc<Lanes>,
+    purse: Purse,
+    reused: Vec<(StepIx, Value)>,
+) {
     let (outbox, mut inbox) = mpsc::channel(INBOX);
     let (attempts, abort) = (JoinSet::new(), HashMap::new());
     let watches = shared.with_run(Run::hedges_early);
-    let mut this = Loop { shared, lanes, attempts, abort, watches, outbox };
+    let mut this = Loop { shared, lanes, purse, attempts, abort, watches, outbox };
     let mut ended = this.feed(|run, now| run.start(reused, now));
     let mut withdrawn = false;
     while !ended {
@@ -64,6 +71,39 @@ pub(super) async fn drive(shared: Arc<Shared>, lanes: Arc<Lanes>, reused: Vec<(S
 impl Loop {
     /// Gives the run one event and carries out what follows. True once it has ended.
     fn feed(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> bool {
+        let mut effects = self.tell(event);
+        // What cannot be launched has ended as soon as it was asked for: one at a time, or a list of many would nest.
+        let mut refused = VecDeque::new();
+        loop {
+            // A run that has ended is cleaned up as a whole.
+            if effects.iter().any(|effect| matches!(effect, Effect::Finish)) {
+                return true;
+            }
+            for effect in effects {
+                match effect {
+                    Effect::Launch(launch) => {
+                        let attempt = launch.attempt;
+                        let broken = |failure| {
+                            let broken = Broken { failure, partial: String::new(), usage: None };
+                            (attempt, broken)
+                        };
+                        refused.extend(self.launch(*launch).err().map(broken));
+                    }
+                    Effect::Cancel(attempt) => {
+                        if let Some(task) = self.abort.remove(&attempt) {
+                            task.abort();
+                        }
+                    }
+                    Effect::Finish => {}
+                }
+            }
+            let Some((attempt, broken)) = refused.pop_front() else { return false };
+            effects = self.tell(|run, now| run.replied(attempt, Err(broken), now));
+        }
+    }
+
+    /// Gives the run one event; what has ended by it is settled.
+    fn tell(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> Vec<Effect> {
         let effects = self.shared.feed(|run, now| {
             if self.watches {
                 let lane = |name: &str| self.lanes.get(name).map(|lane| lane.traffic());
@@ -71,26 +111,9 @@ impl Loop {
             }
             event(run, now)
         });
-        // A run that has ended is cleaned up as a whole.
-        if effects.iter().any(|effect| matches!(effect, Effect::Finish)) {
-            return true;
-        }
-        for effect in effects {
-            match effect {
-                Effect::Launch(launch) => {
-                    if self.launch(*launch) {
-                        return true;
-                    }
-                }
-                Effect::Cancel(attempt) => {
-                    if let Some(task) = self.abort.remove(&attempt) {
-                        task.abort();
-                    }
-                }
-                Effect::Finish => {}
-            }
-        }
-        false
+        let (purse, shared) = (&mut self.purse, &self.shared);
+        shared.with_run(|run| purse.settle(|attempt| run.cost(attempt)));
+        effects
     }
 
     fn receive(&mut self, message: Message) -> bool {
@@ -118,16 +141,19 @@ impl Loop {
         self.receive(Message { attempt, news: News::Replied(Err(broken)) })
     }
 
-    fn launch(&mut self, launch: Launch) -> bool {
+    /// Sends a request, unless there is no provider or no money for it.
+    fn launch(&mut self, launch: Launch) -> Result<(), Failure> {
         let id = launch.attempt;
         let Some(lane) = self.lanes.get(&launch.provider) else {
             let message =
                 format!("provider '{}' is not in the configuration in use", launch.provider);
-            let failure =
-                Failure::of_attempt(FailureClass::ModelNotFound, "no such provider", message);
-            let broken = Broken { failure, partial: String::new(), usage: None };
-            return self.feed(|run, now| run.replied(id, Err(broken), now));
+            return Err(Failure::of_attempt(
+                FailureClass::ModelNotFound,
+                "no such provider",
+                message,
+            ));
         };
+        self.purse.hold(id, launch.most).map_err(|no| no.failure())?;
         if let Some((provider, kind)) = &launch.counts
             && let Some(lane) = self.lanes.get(provider)
         {
@@ -136,6 +162,6 @@ impl Loop {
         let clock = self.shared.clock();
         let task = self.attempts.spawn(attempt(launch, lane, clock, self.outbox.clone()));
         self.abort.insert(id, task);
-        false
+        Ok(())
     }
 }

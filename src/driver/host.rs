@@ -11,6 +11,7 @@ use super::clock::{self, Clock};
 use super::drive::drive;
 use super::handle::{RunHandle, Shared};
 use super::lane::Lanes;
+use super::purse::{Day, NoMoney, Purse};
 use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
 use crate::domain::provider::ServerLimits;
@@ -20,7 +21,7 @@ use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
 
 /// How long a full server asks a caller to wait.
-const FULL_RETRY: Duration = Duration::from_secs(5);
+pub(super) const FULL_RETRY: Duration = Duration::from_secs(5);
 
 /// Everything runs share: lanes, limits, the register of runs. One per server process.
 pub struct Host {
@@ -28,6 +29,7 @@ pub struct Host {
     store: Option<RunStore>,
     seed: Option<u64>,
     tasks: TaskTracker,
+    day: Arc<Day>,
     state: Mutex<State>,
 }
 
@@ -35,8 +37,6 @@ struct State {
     lanes: Arc<Lanes>,
     limits: ServerLimits,
     register: Register,
-    /// The UTC day, and dollars spent in it by runs that have ended.
-    day: (String, f64),
 }
 
 /// How a host is set up.
@@ -92,9 +92,9 @@ impl Host {
         let HostSettings { lanes, limits, store, clock, seed } = settings;
         let today = clock::utc_day();
         let spent = store.as_ref().map_or(0.0, |store| store.spent_on(&today));
-        let register = Register::default();
-        let state = State { lanes: Arc::new(lanes), limits, register, day: (today, spent) };
-        Self { clock, store, seed, tasks: TaskTracker::new(), state: Mutex::new(state) }
+        let day = Arc::new(Day::new(limits.usd_per_day, today, spent));
+        let state = State { lanes: Arc::new(lanes), limits, register: Register::default() };
+        Self { clock, store, seed, tasks: TaskTracker::new(), day, state: Mutex::new(state) }
     }
 
     /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the
@@ -103,6 +103,7 @@ impl Host {
         let mut state = self.state();
         state.lanes = Arc::new(lanes.after(&state.lanes));
         state.limits = limits;
+        self.day.bound(limits.usd_per_day);
     }
 
     /// Starts a run of `workflow`, or joins an identical one in flight.
@@ -133,6 +134,7 @@ impl Host {
             return Ok(running.clone());
         }
         state.admit()?;
+        self.day.admit()?;
         let reused = if options.fresh { Vec::new() } else { state.register.continued(key) };
         let id = RunId::new(random());
         let seed = self.seed.unwrap_or_else(random);
@@ -193,18 +195,15 @@ impl Host {
         (reused, keep): (Vec<(StepIx, Value)>, bool),
     ) {
         let mut task = JoinSet::new();
-        task.spawn(drive(handle.shared().clone(), lanes, reused));
+        let purse = Purse::new(self.day.clone());
+        task.spawn(drive(handle.shared().clone(), lanes, purse, reused));
         if let Some(Err(error)) = task.join_next().await {
             tracing::error!(run = %handle.id, %error, "the loop of a run broke");
             handle.shared().broke();
         }
         let report = handle.report();
         let validated = handle.shared().with_run(validated);
-        {
-            let mut state = self.state();
-            state.spend(report.cost_usd);
-            state.register.end(key, &handle.id, validated);
-        }
+        self.state().register.end(key, &handle.id, validated);
         if !keep {
             handle.shared().forget();
         }
@@ -226,27 +225,19 @@ impl Host {
 }
 
 impl State {
-    fn admit(&mut self) -> Result<(), Refusal> {
+    fn admit(&self) -> Result<(), Refusal> {
         let running = self.register.running();
         if self.limits.concurrent_runs.is_some_and(|most| running >= most as usize) {
             let message = format!("{running} runs are under way, the most this server takes");
             return Err(Refusal::Full { message, retry_after: FULL_RETRY });
         }
-        self.spend(0.0);
-        let spent = self.day.1;
-        if let Some(most) = self.limits.usd_per_day.filter(|most| spent >= most.dollars()) {
-            let message = format!("today's budget of {most} is spent; it opens at 00:00 UTC");
-            return Err(Refusal::Full { message, retry_after: clock::until_tomorrow() });
-        }
         Ok(())
     }
+}
 
-    fn spend(&mut self, dollars: f64) {
-        let today = clock::utc_day();
-        if self.day.0 != today {
-            self.day = (today, 0.0);
-        }
-        self.day.1 += dollars;
+impl From<NoMoney> for Refusal {
+    fn from(no: NoMoney) -> Self {
+        Self::Full { retry_after: no.retry_after(), message: no.message }
     }
 }
 

@@ -8,6 +8,7 @@ mod drive;
 mod handle;
 mod host;
 mod lane;
+mod purse;
 mod register;
 
 pub use crate::run::Progress;

@@ -1,5 +1,6 @@
 //! The driver under paused time, with in-memory providers.
 
+mod day;
 mod fan_out;
 mod hedge;
 mod judge;

@@ -2,7 +2,7 @@
 //! that are due.
 
 use super::decision::{Kind, Reason};
-use super::state::Phase;
+use super::state::{ItemPhase, Phase};
 use super::{Action, Machine, Prepared};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{ItemIx, StepIx};
@@ -180,6 +180,7 @@ impl Machine {
         match result {
             Prepared::Skip => self.close(step, Status::Skipped, Reason::ConditionFalse, now),
             Prepared::Done => self.answered(step, now),
+            Prepared::Computed(items) => self.take_computed(step, items, now),
             Prepared::Judged { pass } => {
                 state.pass = Some(pass);
                 self.answered(step, now);
@@ -204,6 +205,30 @@ impl Machine {
         let state = &mut self.steps[step.at()];
         state.phase = Phase::Running;
         state.reset(prompts);
+        self.step_moved(step, now);
+    }
+
+    /// The items of a fan-out without a model are decided as soon as they are known.
+    fn take_computed(&mut self, step: StepIx, items: Vec<Option<Failure>>, now: Timestamp) {
+        let state = &mut self.steps[step.at()];
+        state.phase = Phase::Running;
+        state.reset(vec![0; items.len()]);
+        let mut failed = Vec::new();
+        for ((ix, item), failure) in (0_u32..).zip(&mut state.items).zip(items) {
+            (item.started, item.ended) = (Some(now), Some(now));
+            if let Some(failure) = failure {
+                failed.push((ItemIx(ix), failure.class));
+                item.phase = ItemPhase::Bad;
+                item.failure = Some(failure);
+                state.bad += 1;
+            } else {
+                item.phase = ItemPhase::Good(None);
+                state.good += 1;
+            }
+        }
+        for (item, class) in failed {
+            self.decide(now, Some(step), Some(item), Kind::Fail, Reason::Failure { class });
+        }
         self.step_moved(step, now);
     }
 

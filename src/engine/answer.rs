@@ -76,7 +76,7 @@ impl Machine {
         state.good += 1;
         state.pass = pass;
         let item_state = state.item(item);
-        item_state.phase = ItemPhase::Good(attempt);
+        item_state.phase = ItemPhase::Good(Some(attempt));
         item_state.ended = Some(now);
         item_state.next = None;
         let rivals = item_state.attempts.clone();

@@ -117,6 +117,8 @@ pub enum Prepared {
     Shrunk(Vec<u64>),
     /// It needs no model, and its output is there.
     Done,
+    /// The same for a step with `each`: item by item, in input order, what is wrong with those that cannot be had.
+    Computed(Vec<Option<Failure>>),
     /// The same for a validator: whether it passes what it judged.
     Judged {
         /// Its word.

@@ -102,6 +102,7 @@ impl Machine {
             refused_before: state.refused,
             unfit: &unfit,
             may_swap,
+            took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
             end_at: self.end_at,
             now,

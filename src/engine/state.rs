@@ -55,6 +55,8 @@ pub(super) struct StepState {
     pub(super) unverified: bool,
     /// Whether its prompts show the head of some lists only.
     pub(super) shrunk: bool,
+    /// Why it failed.
+    pub(super) failure: Option<Failure>,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +104,8 @@ pub(super) enum Early {
 pub(super) enum ItemPhase {
     Pending,
     Active,
-    Good(AttemptId),
+    /// Its output is there: an attempt's answer, or, where it was computed, nobody's.
+    Good(Option<AttemptId>),
     Bad,
 }
 
@@ -143,6 +146,8 @@ pub struct StepView<'a> {
     pub unverified: bool,
     /// Whether its prompts show the head of some lists only.
     pub shrunk: bool,
+    /// Why it failed, where it has.
+    pub failure: Option<&'a Failure>,
     items: &'a [ItemState],
 }
 
@@ -178,6 +183,8 @@ pub struct AttemptView<'a> {
     pub failure: Option<&'a Failure>,
     /// What it used.
     pub usage: Usage,
+    /// What was reserved for it.
+    pub reserved: Usd,
     /// What it cost.
     pub cost: Usd,
     /// Whether the cost is our estimate.
@@ -231,6 +238,7 @@ impl StepState {
             pass: None,
             unverified: false,
             shrunk: false,
+            failure: None,
         }
     }
 
@@ -250,6 +258,7 @@ impl StepState {
             ended: self.ended,
             unverified: self.unverified,
             shrunk: self.shrunk,
+            failure: self.failure.as_ref(),
             items: &self.items,
         }
     }
@@ -315,6 +324,7 @@ impl AttemptState {
             cut: self.cut,
             failure: self.failure.as_ref(),
             usage: self.usage,
+            reserved: self.reserved.usd,
             cost: self.cost,
             cost_estimated: self.cost_estimated,
         }

@@ -154,7 +154,7 @@ impl Machine {
             Work::Value => None,
         };
         let state = &mut self.steps[judged.at()];
-        if let Some(ItemPhase::Good(attempt)) = state.items.first().map(|i| i.phase) {
+        if let Some(ItemPhase::Good(Some(attempt))) = state.items.first().map(|i| i.phase) {
             state.rejected = accepts.then_some(attempt);
         }
         state.revisions += 1;
@@ -178,6 +178,7 @@ impl Machine {
             return;
         }
         let class = failure.class;
+        self.steps[step.at()].failure = Some(failure.clone());
         if self.plan.step(step).optional {
             self.close(step, Status::Failed, Reason::Failure { class }, now);
             return;
@@ -201,7 +202,7 @@ impl Machine {
         state.unverified = true;
         state.reset(vec![0]);
         state.good = 1;
-        state.items[0].phase = ItemPhase::Good(attempt);
+        state.items[0].phase = ItemPhase::Good(Some(attempt));
         (state.items[0].started, state.items[0].ended) = (Some(launched), Some(now));
         self.out.push(Action::Accept { attempt });
         self.close(step, Status::Ok, Reason::RejectedAccepted, now);

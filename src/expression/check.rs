@@ -10,6 +10,7 @@ use crate::domain::shape::{ListRange, Range, Scope, Shape};
 use super::Mention;
 use super::ast::{Kind, Node, Operator, Quantifier};
 use super::code;
+use super::guard::facts;
 use super::reference::Proof;
 use super::unify::{self, describe, empty_value, nullable, strip};
 
@@ -135,7 +136,16 @@ impl<'a> Checker<'a> {
 
     /// An operand of `and`, `or`, `not` or a quantifier's condition.
     fn boolean(&mut self, operator: &str, node: &'a Node, lenient: bool) -> Shape {
+        let known = self.findings.len();
         let (shape, null) = self.needed(node, lenient);
+        let missing = self.findings.len() > known;
+        if let (Kind::Path(names), Shape::Object(_) | Shape::List(..) | Shape::Text(_)) =
+            (&node.kind, &shape)
+        {
+            // Meant as a question whether it is there: that it may be missing, and what follows from it, goes without saying.
+            self.findings.truncate(known);
+            self.proofs.push(names.iter().map(|name| name.text.clone()).collect());
+        }
         match &shape {
             Shape::Boolean if null => nullable(Shape::Boolean),
             Shape::Boolean => Shape::Boolean,
@@ -143,6 +153,7 @@ impl<'a> Checker<'a> {
             other => {
                 let text = self.text(node);
                 let help = match other {
+                    _ if missing => format!("write `{text} != null`"),
                     Shape::List(..) | Shape::Text(_) => format!("write `length({text}) > 0`"),
                     Shape::Integer(_) | Shape::Number(_) => format!("write `{text} != 0`"),
                     _ => format!("write `{text} != null`"),
@@ -177,8 +188,8 @@ impl<'a> Checker<'a> {
             Operator::In | Operator::NotIn => self.member(node, left, right, lenient),
             Operator::And | Operator::Or => {
                 let name = format!("`{}`", operator.as_str());
-                let a = self.boolean(&name, left, lenient);
                 let before = self.proofs.len();
+                let a = self.boolean(&name, left, lenient);
                 facts(left, operator == Operator::And, &mut self.proofs);
                 let b = self.boolean(&name, right, lenient);
                 self.proofs.truncate(before);
@@ -322,33 +333,6 @@ impl<'a> Checker<'a> {
             _ if null => nullable(Shape::Boolean),
             _ => Shape::Boolean,
         }
-    }
-}
-
-/// What the truth (or falsehood) of a condition proves present.
-pub fn facts(node: &Node, truth: bool, proofs: &mut Vec<Proof>) {
-    match &node.kind {
-        Kind::Not(inner) => facts(inner, !truth, proofs),
-        Kind::Binary(Operator::And, left, right) if truth => {
-            facts(left, truth, proofs);
-            facts(right, truth, proofs);
-        }
-        Kind::Binary(Operator::Or, left, right) if !truth => {
-            facts(left, truth, proofs);
-            facts(right, truth, proofs);
-        }
-        Kind::Binary(operator @ (Operator::Equal | Operator::Unequal), left, right) => {
-            let equal = (*operator == Operator::Equal) == truth;
-            for (path, other) in [(left, right), (right, left)] {
-                let value = matches!(other.kind, Kind::Literal(_)) && !other.is_null();
-                if let Kind::Path(names) = &path.kind
-                    && (equal && value || !equal && other.is_null())
-                {
-                    proofs.push(names.iter().map(|n| n.text.clone()).collect());
-                }
-            }
-        }
-        _ => {}
     }
 }
 

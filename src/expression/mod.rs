@@ -23,6 +23,7 @@ mod chunk;
 pub mod code;
 mod evaluate;
 mod function;
+mod guard;
 mod lexer;
 mod number;
 mod operand;
@@ -92,7 +93,7 @@ impl Expression {
     #[must_use]
     pub fn proves(&self) -> Vec<Vec<String>> {
         let mut proofs = Vec::new();
-        check::facts(&self.root, true, &mut proofs);
+        guard::facts(&self.root, true, &mut proofs);
         proofs
     }
 

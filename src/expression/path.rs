@@ -23,7 +23,7 @@ impl<'a> Checker<'a> {
                 name: first.text.clone(),
                 path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
                 range: first.range.clone(),
-                guarded: lenient || reference::proved(&self.proofs, &[&first.text]),
+                guarded: lenient || self.is_there(&first.text),
             });
             let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
                 let locals: Vec<&str> = self.locals.iter().map(|(name, _)| *name).collect();
@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         let (shape, null) = strip(shape);
         match presence {
             // `answer.items` is there where `answer` is.
-            Presence::Maybe(_) if reference::proved(&self.proofs, &words[..1]) => {}
+            Presence::Maybe(_) if self.is_there(words[0]) => {}
             Presence::Maybe(why) => walk.miss(used, Missing::Absent(why)),
             Presence::Always if null => {
                 let owner = words[..used].join(".");
@@ -70,6 +70,13 @@ impl<'a> Checker<'a> {
                 shape
             }
         }
+    }
+
+    /// Whether a name of the scope was proved to be there.
+    fn is_there(&self, name: &str) -> bool {
+        let run = self.locals.iter().any(|(local, _)| *local == "run");
+        reference::proved(&self.proofs, &[name])
+            || !run && reference::proved_ok(&self.proofs, name)
     }
 
     /// The type of fields below something that is no path.

@@ -28,6 +28,11 @@ pub fn proved(proofs: &[Proof], path: &[&str]) -> bool {
     proofs.iter().any(|p| p.len() >= path.len() && p.iter().zip(path).all(|(a, b)| a == b))
 }
 
+/// Whether `proofs` show that the step `name` is there: its status was found to be ok.
+pub fn proved_ok(proofs: &[Proof], name: &str) -> bool {
+    proved(proofs, &["run", "status", name, "ok"])
+}
+
 /// What a field holds, and why it may be missing.
 #[derive(Debug)]
 pub struct Found {

@@ -348,6 +348,19 @@ fn an_expression_is_bounded() {
 }
 
 #[test]
+fn what_nests_too_deep_can_be_written_with_flatten() {
+    let deep = "any(any(any(w == 'a' for w in c.words) for c in r.claims) for r in read)";
+    let finding = Expression::parse(deep).expect_err("three deep");
+    assert!(finding.help.is_some_and(|help| help.contains("flatten(read.claims)")));
+    let flat = "any(any(w == 'a' for w in c.words) for c in flatten(read.claims))";
+    let bindings =
+        |word: &str| json!({"read": [{"claims": [{"words": ["b", word]}]}, {"claims": []}]});
+    let flat = Expression::parse(flat).expect("two deep");
+    assert_eq!(flat.evaluate(&bindings("a")), json!(true));
+    assert_eq!(flat.evaluate(&bindings("c")), json!(false));
+}
+
+#[test]
 fn a_loop_over_more_than_it_may_visit_is_null() {
     let expression = Expression::parse("all(any(y == x for y in a) for x in b)").expect("fine");
     let numbers: Vec<usize> = (0..30).collect();

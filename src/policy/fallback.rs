@@ -75,6 +75,8 @@ pub struct View<'a> {
     pub unfit: &'a [PathIx],
     /// Whether the path may change once more.
     pub may_swap: bool,
+    /// How long the answer in trouble took from its request's leaving on; `None` where there is none.
+    pub took: Option<Duration>,
     /// Per path: when it may be used again; [`Timestamp::NEVER`] where it is out for this run.
     pub open_at: &'a [Timestamp],
     /// When the run ends at the latest.
@@ -187,8 +189,12 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
         | F::UnparseableOutput
         | F::SchemaViolation
         | F::CheckFailed => match on.invalid {
-            OnInvalid::Repair if !view.repaired => view.sooner(view.repair(), view.better()),
-            OnInvalid::Repair | OnInvalid::Stronger => view.better(),
+            OnInvalid::Repair if !view.repaired => {
+                let repair = view.sooner(view.repair(), view.better());
+                view.in_time().or(repair)
+            }
+            OnInvalid::Repair => view.in_time().or_else(|| view.better()),
+            OnInvalid::Stronger => view.better(),
             OnInvalid::Next => view.redraw(),
             OnInvalid::Fail => return Reaction::GiveUp(NoWay::Policy),
         },
@@ -309,6 +315,15 @@ impl View<'_> {
     fn repair(&self) -> Option<Choice> {
         let path = self.best([self.path].into_iter())?;
         Some(self.choice(self.model, path, Cause::Repair, Told::Violations))
+    }
+
+    /// After invalid output, where less time is left than the answer took: a repair on the quicker model. The same model
+    /// takes about as long again, and a more capable one no less.
+    fn in_time(&self) -> Option<Choice> {
+        let late = self.took.is_some_and(|took| self.now + took >= self.end_at);
+        let allowed = matches!(self.policy.on.slow, OnSlow::Auto | OnSlow::Faster);
+        let model = self.plan.model(self.model).faster.filter(|_| late && allowed)?;
+        self.first_of(model, Cause::Faster, Told::Violations)
     }
 
     /// After invalid output: the more capable model, else a re-draw.

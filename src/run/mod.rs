@@ -6,6 +6,7 @@
 mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod look;
 mod prepare;
 mod prompt;
 mod record;
@@ -18,9 +19,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::{Prompt, Usage};
+use crate::domain::money::Usd;
 use crate::domain::outcome::{Cause, Outcome, Status};
 use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
@@ -57,6 +58,8 @@ pub struct Launch {
     pub exchange: Exchange,
     /// Tokens the prompt is expected to be.
     pub prompt_tokens: u64,
+    /// What it is expected to cost at most; nothing where the price is unknown.
+    pub most: Usd,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
 }
@@ -358,16 +361,13 @@ impl Run {
                     provider,
                     exchange,
                     prompt_tokens,
+                    most: self.machine.attempt(attempt).map_or(Usd::ZERO, |a| a.reserved),
                     counts,
                 })));
             }
             Err(error) => events.push_back(Event::Failed {
                 attempt: spec.attempt,
-                failure: Failure::of_attempt(
-                    FailureClass::InvalidInput,
-                    "template",
-                    format!("its prompt cannot be rendered: {error}"),
-                ),
+                failure: shrink::unrendered(None, &error),
                 usage: Usage::default(),
             }),
         }

@@ -42,7 +42,7 @@ impl Run {
         let workflow = self.workflow.clone();
         let of = &workflow.steps[spec.step.at()];
         let WorkContent::Prompt(content) = &of.work else {
-            return Err(RenderError { message: "the step has no prompt".to_owned() });
+            return Err(RenderError::new("the step has no prompt"));
         };
         // Other steps have been prepared since this one was.
         self.set_feedback(spec.step);

@@ -45,7 +45,11 @@ impl Run {
             Some(Outcome::Delivered) => "delivered",
             Some(Outcome::Degraded { missing: parts, unverified: steps, shrunk }) => {
                 missing.extend(parts.iter().map(|part| self.part(*part)));
-                missing.extend(shrunk.iter().flat_map(|step| self.left_off(*step)));
+                let in_step = |step: &StepIx| {
+                    let name = self.step_name(*step);
+                    self.left_off(*step).into_iter().map(move |list| format!("{list} in {name}"))
+                };
+                missing.extend(shrunk.iter().flat_map(in_step));
                 unverified.extend(steps.iter().map(|step| self.step_name(*step)));
                 "degraded"
             }
@@ -139,15 +143,6 @@ impl Run {
         self.workflow.plan.step(step).name.clone()
     }
 
-    /// What a step's prompts did not show: `input.documents[12..20] in draft`.
-    fn left_off(&self, step: StepIx) -> Vec<String> {
-        let name = self.step_name(step);
-        let lists = self.content.kept(step).iter();
-        let cut = lists.filter(|list| list.kept < list.of);
-        cut.map(|list| format!("{}[{}..{}] in {name}", list.path.join("."), list.kept, list.of))
-            .collect()
-    }
-
     fn failure(&self) -> Option<FailureReport> {
         let plan = &self.workflow.plan;
         match self.machine.outcome()? {
@@ -155,7 +150,8 @@ impl Run {
                 class: failure.class.to_string(),
                 step: failure.step.map(|step| plan.step(step).name.clone()),
                 message: failure.message.clone(),
-                retryable: Some(failure.class.retryable()),
+                // Who says when to come back expects more of it then.
+                retryable: Some(failure.class.retryable() || failure.retry_after.is_some()),
                 retry_after_ms: failure.retry_after.map(millis),
                 evidence: None,
             }),
@@ -185,11 +181,13 @@ impl Run {
                 ..StepReport::default()
             };
             if plan.each.is_none() || view.items().next().is_none() {
+                let attempts = of_item.remove(&(ix, ItemIx(0))).unwrap_or_default();
                 reports.push(StepReport {
                     status: view.status.as_str().to_owned(),
                     started_ms: view.started.map(Timestamp::millis),
                     ended_ms: view.ended.map(Timestamp::millis),
-                    attempts: of_item.remove(&(ix, ItemIx(0))).unwrap_or_default(),
+                    failure: view.failure.filter(|_| attempts.is_empty()).map(failure_report),
+                    attempts,
                     ..base
                 });
                 continue;
@@ -201,12 +199,14 @@ impl Run {
                 ..base.clone()
             }));
             for (item, item_view) in (0_u32..).zip(view.items()) {
+                let attempts = of_item.remove(&(ix, ItemIx(item))).unwrap_or_default();
                 reports.push(StepReport {
                     item: Some(self.content.place(ix, ItemIx(item))),
                     status: item_view.status.as_str().to_owned(),
                     started_ms: item_view.started.map(Timestamp::millis),
                     ended_ms: item_view.ended.or(view.ended).map(Timestamp::millis),
-                    attempts: of_item.remove(&(ix, ItemIx(item))).unwrap_or_default(),
+                    failure: item_view.failure.filter(|_| attempts.is_empty()).map(failure_report),
+                    attempts,
                     ..base.clone()
                 });
             }

@@ -2,12 +2,46 @@
 //! tail of the lists that `shrink` names, in its order, and nothing else.
 
 use super::{Run, prompt};
+use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{ItemIx, StepIx};
 use crate::domain::message::{Message, Prompt};
-use crate::domain::plan::Work;
 use crate::template::RenderError;
 use crate::workflow::content::Kept;
 use crate::workflow::{PromptContent, StepContent, WorkContent};
+
+/// A prompt that cannot be rendered: of which item, where it was asked item by item, and why.
+pub(super) type Unrendered = (Option<ItemIx>, RenderError);
+
+/// How long the prompts of a step are.
+struct Sizes {
+    tokens: Vec<u64>,
+    /// The first one of which not even so much can be said: it is longer than any prompt may be.
+    beyond: Option<Unrendered>,
+}
+
+impl Sizes {
+    fn fit(&self, window: Option<u64>) -> bool {
+        let held = |tokens: &u64| window.is_none_or(|window| *tokens <= window);
+        self.beyond.is_none() && self.tokens.iter().all(held)
+    }
+
+    fn tokens(self) -> Result<Vec<u64>, Unrendered> {
+        self.beyond.map_or(Ok(self.tokens), Err)
+    }
+}
+
+/// Why a step has no prompt to send, and what to do; `place` is the item's.
+pub(super) fn unrendered(place: Option<u32>, error: &RenderError) -> Failure {
+    let which = place.map_or_else(String::new, |place| format!(" of item {place}"));
+    let help = if error.too_much {
+        "; bound the input with `$max`, name its lists in `shrink`, or take it in parts, as \
+         each: chunks(input.text, 2000)"
+    } else {
+        ""
+    };
+    let message = format!("its prompt{which} cannot be rendered: {error}{help}");
+    Failure::of_attempt(FailureClass::InvalidInput, "template", message)
+}
 
 impl Run {
     /// The tokens of each item's prompt. Lists that may shrink are shortened as far as the longest prompt needs,
@@ -18,18 +52,14 @@ impl Run {
         of: &StepContent,
         prompt: &PromptContent,
         count: usize,
-    ) -> Result<Vec<u64>, RenderError> {
+    ) -> Result<Vec<u64>, Unrendered> {
         self.content.keep(step, Vec::new());
-        let whole = self.measure(step, of, prompt, count)?;
-        let Some(window) = self.window(step).filter(|_| !prompt.shrink.is_empty()) else {
-            return Ok(whole);
-        };
-        let fits = |tokens: &[u64]| tokens.iter().all(|tokens| *tokens <= window);
-        if fits(&whole) {
-            return Ok(whole);
+        let window = self.window(step);
+        let mut sizes = self.measure(step, of, prompt, count)?;
+        if prompt.shrink.is_empty() || sizes.fit(window) {
+            return sizes.tokens();
         }
         let mut kept: Vec<Kept> = Vec::new();
-        let mut tokens = whole;
         for path in &prompt.shrink {
             let Some(items) = self.content.length(path).filter(|items| *items > 1) else {
                 continue;
@@ -40,7 +70,7 @@ impl Run {
                 let middle = fewest + (too_many - fewest) / 2;
                 let shorter = Kept { path: path.clone(), kept: middle, of: items };
                 self.content.keep(step, [kept.clone(), vec![shorter]].concat());
-                if fits(&self.measure(step, of, prompt, count)?) {
+                if self.measure(step, of, prompt, count)?.fit(window) {
                     fewest = middle;
                 } else {
                     too_many = middle;
@@ -48,25 +78,12 @@ impl Run {
             }
             kept.push(Kept { path: path.clone(), kept: fewest, of: items });
             self.content.keep(step, kept.clone());
-            tokens = self.measure(step, of, prompt, count)?;
-            if fits(&tokens) {
+            sizes = self.measure(step, of, prompt, count)?;
+            if sizes.fit(window) {
                 break;
             }
         }
-        Ok(tokens)
-    }
-
-    /// The tokens that a prompt may have at most to fit the largest window among the step's paths; `None` where one
-    /// of them is not known.
-    fn window(&self, step: StepIx) -> Option<u64> {
-        let plan = &self.workflow.plan;
-        let Work::Model { model, max_tokens, .. } = &plan.step(step).work else { return None };
-        let windows = plan.model(*model).paths.iter().map(|path| {
-            let profile = &plan.path(*path).profile;
-            let answer = profile.max_output.map_or(*max_tokens, |most| (*max_tokens).min(most));
-            Some(profile.context?.saturating_sub(u64::from(answer)))
-        });
-        windows.collect::<Option<Vec<u64>>>()?.into_iter().max()
+        sizes.tokens()
     }
 
     /// The tokens of each item's prompt as it stands.
@@ -76,7 +93,7 @@ impl Run {
         of: &StepContent,
         prompt: &PromptContent,
         count: usize,
-    ) -> Result<Vec<u64>, RenderError> {
+    ) -> Result<Sizes, Unrendered> {
         let of_messages =
             |messages: Vec<Message>| Prompt { system: None, messages }.estimated_tokens();
         let review =
@@ -84,15 +101,22 @@ impl Run {
         let before = of_messages(self.history(prompt));
         let added = prompt::instruction_tokens(&prompt.answer) + review + before;
         let shown = self.shown_later(step);
-        let items = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|ix| {
-            let rendered = self.content.render(step, ItemIx(ix), of, prompt)?;
-            let tokens = rendered.estimated_tokens() + added;
+        let mut sizes = Sizes { tokens: Vec::with_capacity(count), beyond: None };
+        for item in (0..u32::try_from(count).unwrap_or(u32::MAX)).map(ItemIx) {
+            let rendered = match self.content.render(step, item, of, prompt) {
+                Ok(rendered) => rendered,
+                Err(error) if error.too_much => {
+                    sizes.beyond = Some((Some(item), error));
+                    break;
+                }
+                Err(error) => return Err((Some(item), error)),
+            };
+            sizes.tokens.push(rendered.estimated_tokens() + added);
             if let Some(message) = rendered.messages.into_iter().last().filter(|_| shown) {
                 self.content.note_asked(step, message);
             }
-            Ok(tokens)
-        });
-        items.collect()
+        }
+        Ok(sizes)
     }
 
     /// Whether another step's history shows this one.

@@ -157,8 +157,14 @@ fn pretty(json: &Json, width: usize) -> Result<String, Error> {
 }
 
 fn too_long() -> Error {
-    Error::new(ErrorKind::InvalidOperation, "the text a filter makes is too long")
+    let text = "the text a filter makes is too long, more than 4 MiB";
+    Error::new(ErrorKind::InvalidOperation, text).with_source(TooLong)
 }
+
+/// Marks an error that less data would not be.
+#[derive(Debug, thiserror::Error)]
+#[error("too long")]
+pub struct TooLong;
 
 fn capitalize(text: &str) -> String {
     let mut chars = text.chars();

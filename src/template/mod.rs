@@ -59,6 +59,16 @@ pub struct Template {
 pub struct RenderError {
     /// What is wrong, with the line in the template.
     pub message: String,
+    /// Whether it would not be with less data: too long a text, or too much work.
+    pub too_much: bool,
+}
+
+impl RenderError {
+    /// What no smaller data would change.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), too_much: false }
+    }
 }
 
 impl Template {
@@ -133,12 +143,11 @@ impl Template {
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
         if self.refused {
             // The engine is not made for some of them: compiling can panic.
-            let message = "the template uses what prompts do not have; see its check".to_owned();
-            return Err(RenderError { message });
+            let message = "the template uses what prompts do not have; see its check";
+            return Err(RenderError::new(message));
         }
         let environment = self.environment.get_or_init(|| {
-            environment::environment(&self.source, &self.library)
-                .map_err(|error| RenderError { message: describe(&error) })
+            environment::environment(&self.source, &self.library).map_err(|error| described(&error))
         });
         let environment = environment.as_ref().map_err(Clone::clone)?;
         let mut out = environment::Limited::default();
@@ -148,11 +157,10 @@ impl Template {
         if out.full {
             let message =
                 format!("the prompt is longer than {} MiB", environment::MAX_OUTPUT >> 20);
-            return Err(RenderError { message });
+            return Err(RenderError { message, too_much: true });
         }
-        result.map_err(|error| RenderError { message: describe(&error) })?;
-        String::from_utf8(out.bytes)
-            .map_err(|_| RenderError { message: "the prompt is no UTF-8 text".to_owned() })
+        result.map_err(|error| described(&error))?;
+        String::from_utf8(out.bytes).map_err(|_| RenderError::new("the prompt is no UTF-8 text"))
     }
 }
 
@@ -279,7 +287,7 @@ fn clamp(source: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// The innermost error, with the text it is in.
-fn describe(error: &Error) -> String {
+fn described(error: &Error) -> RenderError {
     let mut error = error;
     while error.kind() == ErrorKind::BadInclude {
         let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Error>());
@@ -291,8 +299,11 @@ fn describe(error: &Error) -> String {
         kind => error.detail().map_or_else(|| kind.to_string(), str::to_owned),
     };
     let text = error.name().filter(|name| *name != environment::NAME).unwrap_or("the prompt");
-    match error.line() {
+    let message = match error.line() {
         Some(line) => format!("line {line} of {text}: {what}"),
         None => what,
-    }
+    };
+    let source = std::error::Error::source(error);
+    let too_long = source.is_some_and(|source| source.is::<environment::TooLong>());
+    RenderError { message, too_much: too_long || error.kind() == ErrorKind::OutOfFuel }
 }

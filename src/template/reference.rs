@@ -114,7 +114,7 @@ impl Checker<'_> {
             name: name.to_owned(),
             path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
             range: self.site.clone().unwrap_or_else(|| range.clone()),
-            guarded: lenient || reference::proved(&self.proofs, &[name]),
+            guarded: lenient || self.is_there(name),
         });
         let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
             let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
@@ -129,9 +129,15 @@ impl Checker<'_> {
         };
         // `answer.items` is there where `answer` is.
         let proved = |words: &[&str]| reference::proved(&self.proofs, words);
-        let missing =
-            missing.filter(|_| !proved(&[name]) && !proved(words.get(..used).unwrap_or_default()));
+        let missing = missing
+            .filter(|_| !self.is_there(name) && !proved(words.get(..used).unwrap_or_default()));
         (Seen { shape, missing }, used - 1)
+    }
+
+    /// Whether a name of the scope was proved to be there.
+    fn is_there(&self, name: &str) -> bool {
+        reference::proved(&self.proofs, &[name])
+            || self.local("run").is_none() && reference::proved_ok(&self.proofs, name)
     }
 
     fn step(&mut self, seen: &Seen, path: &[String], link: &Link<'_, '_>, root: &Expr<'_>) -> Seen {

@@ -98,6 +98,9 @@ pub struct StepReport {
     pub started_ms: Option<u64>,
     /// When it ended.
     pub ended_ms: Option<u64>,
+    /// Why it failed, where no attempt says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureReport>,
     /// In launch order.
     pub attempts: Vec<AttemptReport>,
 }

@@ -100,7 +100,9 @@ impl Content {
         match list {
             _ if skip => Expansion::Skip,
             Some(Value::Array(items)) if items.len() > most => Expansion::Impossible(format!(
-                "its list has {} items, at most {most} are allowed; split the input",
+                "its list, `{}`, has {} items, and a step runs at most {most}; put several into one item, as \
+                 batches(list, 20), or bound the list with `$max`",
+                of.each.as_ref().map_or_else(String::new, |each| flat(each.list.source())),
                 items.len()
             )),
             Some(Value::Array(items)) => {
@@ -385,7 +387,7 @@ fn item_locals(of: &StepContent, place: u32, item: &Value) -> Vec<(String, Value
 
 /// What an unmet condition says, with the numbers it compared and the first item of a list that breaks it.
 fn unmet_text(check: &Expression, bindings: &Value) -> String {
-    let text = check.source().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = flat(check.source());
     let why = check.counterexample(bindings);
     let item = why.item.map(|(list, place, item)| {
         format!("by {list}[{place}]: {}", shortened_text(&item.to_string()))
@@ -395,6 +397,11 @@ fn unmet_text(check: &Expression, bindings: &Value) -> String {
         return format!("not met: {text}");
     }
     format!("not met: {text} ({})", why.join(" "))
+}
+
+/// An expression on one line.
+fn flat(source: &str) -> String {
+    source.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Most characters of an item that breaks a condition.

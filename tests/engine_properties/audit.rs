@@ -78,7 +78,7 @@ impl Audit {
                     self.preparing.remove(step);
                 }
                 match result {
-                    Prepared::Done => {
+                    Prepared::Done | Prepared::Computed(_) => {
                         self.done.insert(*step);
                     }
                     Prepared::Judged { pass } => {

@@ -133,6 +133,11 @@ impl World {
             Work::Value if of.validates.is_some() => {
                 Prepared::Judged { pass: self.draw.percent(60) }
             }
+            Work::Value if of.each.is_some() => {
+                let items = 0..self.draw.below(ITEMS_MAX);
+                let bad = |_| self.draw.percent(2 * self.trouble).then(|| self.failure());
+                Prepared::Computed(items.map(bad).collect())
+            }
             Work::Value => Prepared::Done,
             Work::Model { .. } => {
                 let items = if of.each.is_some() { self.draw.below(ITEMS_MAX) } else { 1 };

@@ -57,6 +57,8 @@ pub struct Flow<'a> {
     known: Vec<Known>,
     text: String,
     judged: bool,
+    /// What the condition of the step that is being written proves to be there.
+    sure: Option<String>,
 }
 
 impl Kind {
@@ -214,7 +216,8 @@ impl<'a> Flow<'a> {
             ],
             ..input.clone()
         };
-        let mut flow = Self { luck, known: vec![input, vars], text: String::new(), judged: false };
+        let known = vec![input, vars];
+        let mut flow = Self { luck, known, text: String::new(), judged: false, sure: None };
         flow.text.push_str(HEAD);
         let steps = 1 + flow.luck.below(7);
         for n in 0..steps {
@@ -258,7 +261,7 @@ impl<'a> Flow<'a> {
                 let _ = writeln!(self.text, "    when: {per_item}");
             }
         } else if conditional {
-            let condition = self.condition();
+            let condition = self.presence().unwrap_or_else(|| self.condition());
             let _ = writeln!(self.text, "    when: {condition}");
         }
         if optional {
@@ -296,6 +299,7 @@ impl<'a> Flow<'a> {
                 "  judge:\n    validates: {name}\n    prompt: Judge {{{{ {name} | tojson }}}}\n    output: {{pass: boolean, problems: [string]}}"
             );
         }
+        self.sure = None;
         let (missing, fan) = (optional || (conditional && item.is_none()), item.is_some());
         // Whether a per-item condition makes the whole of it unsure is the format's to say: guard it.
         let missing = missing || conditional;
@@ -356,7 +360,39 @@ impl<'a> Flow<'a> {
         } else {
             guarded(&known.name, &field, self.luck)
         };
-        if known.missing { format!("{{% if {} %}}{inner}{{% endif %}}", known.name) } else { inner }
+        if !known.missing || self.sure.as_ref() == Some(&known.name) {
+            return inner;
+        }
+        let forms: &[&str] = if known.fan {
+            &[
+                "if P",
+                "if P.items",
+                "if P is not none",
+                "if (P | default([])) | length > 0",
+                "if run.status.P == \"ok\"",
+            ]
+        } else {
+            &["if P", "if P is defined", "if not P is none", "if run.status.P == \"ok\" and P"]
+        };
+        let test = self.luck.pick(forms).replace('P', &known.name);
+        format!("{{% {test} %}}{inner}{{% endif %}}")
+    }
+
+    /// A condition that says that something is there which need not be.
+    fn presence(&mut self) -> Option<String> {
+        let unsure: Vec<Known> = self.known.iter().filter(|known| known.missing).cloned().collect();
+        if unsure.is_empty() || self.luck.percent(30) {
+            return None;
+        }
+        let known = self.luck.pick(&unsure).clone();
+        let mut forms =
+            vec!["P != null", "run.status.P == 'ok'", "not (P == null) and input.text != 'x'"];
+        if known.fan {
+            forms.extend(["length(P ?? []) > 0", "P.items != null"]);
+        }
+        let condition = self.luck.pick(&forms).replace('P', &known.name);
+        self.sure = Some(known.name);
+        Some(condition)
     }
 
     /// A value of a known kind, of something that is not a list of answers.
@@ -393,7 +429,15 @@ impl<'a> Flow<'a> {
         let plain: Vec<Known> = self.known.iter().filter(|known| !known.fan).cloned().collect();
         let known = self.luck.pick(&plain).clone();
         let field = self.luck.pick(&known.fields).clone();
-        let path = present(&format!("{}.{}", known.name, field.name), &field, known.missing);
+        let path = format!("{}.{}", known.name, field.name);
+        if known.missing && self.luck.percent(50) {
+            let path = present(&path, &field, false);
+            let condition = condition_on(&path, &field, false, self.luck);
+            let forms = ["P != null and (C)", "run.status.P == 'ok' and (C)", "P == null or (C)"];
+            let form = self.luck.pick(&forms).replace('P', &known.name);
+            return format!("({})", form.replace('C', &condition));
+        }
+        let path = present(&path, &field, known.missing);
         condition_on(&path, &field, known.missing, self.luck)
     }
 
@@ -435,11 +479,12 @@ fn present(path: &str, field: &Field, missing: bool) -> String {
 fn guarded(owner: &str, field: &Field, luck: &mut Luck) -> String {
     let path = format!("{owner}.{}", field.name);
     let shown = field.kind.shown(&path, luck);
-    match (field.optional, luck.percent(50)) {
-        (false, _) => shown,
-        (true, true) => format!("{{% if {path} %}}{shown}{{% endif %}}"),
-        (true, false) => format!("{{% if {path} is defined %}}{shown}{{% endif %}}"),
+    if !field.optional {
+        return shown;
     }
+    let test = luck.pick(&["if P", "if P is defined", "if P is not none", "if O and P"]);
+    let test = test.replace('P', &path).replace('O', owner);
+    format!("{{% {test} %}}{shown}{{% endif %}}")
 }
 
 const HEAD: &str = "\

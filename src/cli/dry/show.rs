@@ -10,7 +10,7 @@ use super::super::summary::count;
 use super::super::table::Table;
 use super::super::terminal::{Style, Terminal, wrap};
 use super::super::worst::OfStep;
-use super::{Dry, Rendered, Step, What, paths};
+use super::{Dry, Recorded, Rendered, Step, What, paths};
 use crate::domain::id::StepIx;
 use crate::domain::money::Usd;
 use crate::domain::plan::Plan;
@@ -35,6 +35,12 @@ impl Dry {
         let head = |text: &str| terminal.paint(Style::Bold, text).to_string();
         let name = &self.workflow.name;
         let mut text = vec![format!("{}: dry, nothing is sent", head(name))];
+        if let Some(Recorded { name, at }) = &self.case {
+            text.extend(indented(
+                &format!("models answer as in the case '{name}', {at}"),
+                terminal,
+            ));
+        }
         for (ix, step) in self.in_order() {
             text.push(String::new());
             text.extend(self.step(ix, step, terminal));
@@ -75,10 +81,25 @@ impl Dry {
                 .into_iter()
                 .flat_map(|shape| indented(&format!("answer: {shape}"), terminal)),
         );
+        if step.recorded {
+            text.push("  from recorded answers".to_owned());
+        }
         match &step.what {
-            What::Rendered { prompts } => {
-                for (at, prompt) in prompts.iter().take(SHOWN).enumerate() {
-                    let item = of.each.as_ref().map(|_| format!("item {at}, "));
+            What::Rendered { prompts, left_out, window } => {
+                if !left_out.is_empty() {
+                    let lists = left_out.join(", ");
+                    text.extend(indented(
+                        &format!("left out, to fit the window: {lists}"),
+                        terminal,
+                    ));
+                }
+                if let Some(window) = window {
+                    let more =
+                        format!("too long: {window} tokens fit the largest window of its paths");
+                    text.extend(indented(&more, terminal));
+                }
+                for prompt in prompts.iter().take(SHOWN) {
+                    let item = prompt.item.map(|item| format!("item {item}, "));
                     text.extend(rendered(prompt, &item.unwrap_or_default(), terminal));
                 }
                 if prompts.len() > SHOWN {
@@ -86,8 +107,12 @@ impl Dry {
                     text.push(format!("  … {more}; --json has them all"));
                 }
             }
-            What::Skipped => text.push("  skipped: its condition is false".to_owned()),
-            What::Computed { value } => text.push(format!("  = {value}")),
+            What::Skipped { why } => text.push(format!("  skipped: {why}")),
+            What::Computed { value, without } => {
+                text.push(format!("  = {value}"));
+                let without = without.iter().map(|why| format!("left out: {why}"));
+                text.extend(without.flat_map(|why| indented(&why, terminal)));
+            }
             What::Impossible { why } => text.extend(indented(&format!("fails: {why}"), terminal)),
             What::Waits { waits_for, .. } if matches!(of.work, WorkContent::Value(_)) => {
                 let waits = format!("waits for {}; as written:", waits_for.join(", "));
@@ -189,6 +214,7 @@ impl Dry {
         json!({
             "workflow": self.workflow.name,
             "sent": false,
+            "case": self.case,
             "steps": self.in_order().into_iter().map(|(_, step)| step).collect::<Vec<_>>(),
             "worst": self.worst,
             "deadline": {
@@ -239,6 +265,8 @@ fn written(of: &StepContent) -> Vec<String> {
 fn rendered(prompt: &Rendered, item: &str, terminal: Terminal) -> Vec<String> {
     let mut text = vec![format!("  {item}about {} tokens:", prompt.estimated_tokens)];
     text.extend(prompt.system.iter().flat_map(|system| quoted("system", system, terminal)));
+    let turns = prompt.history.iter().flat_map(|turn| quoted(turn.speaker, &turn.text, terminal));
+    text.extend(turns);
     text.extend(quoted("user", &prompt.user, terminal));
     text
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::graph::{bound, critical_path, revisions, waits};
+use super::super::graph::{bound, critical_path, revisions, role, waits};
 use super::super::mermaid::flowchart;
 use super::setting::from;
 use super::{Told, cutoff};
@@ -67,14 +67,14 @@ fn steps(plan: &Plan) -> Vec<Value> {
         waits.dedup();
         json!({
             "step": step.name,
-            "role": step.role.as_str(),
+            "role": role(step),
             "model": model,
             "max_tokens": bound(step),
             "waits_for": waits,
             "optional": step.optional,
             "conditional": step.conditional,
             "each": step.each.map(|each| json!({
-                "max_parallel": each.max_parallel,
+                "max_parallel": model.as_ref().map(|_| each.max_parallel),
                 "min_ok": each.min_ok.to_string(),
             })),
             "validates": step.validates.map(name),

@@ -52,3 +52,28 @@ output: {c: c.text}
 fn a_flowchart_shows_roles_lists_optional_steps_and_ways_back() {
     insta::assert_snapshot!(flowchart(&workflow(JUDGED)));
 }
+
+#[test]
+fn what_is_computed_has_no_role_and_no_number_at_once() {
+    let computed =
+        "  sized: {each: input.items, as: word, min_ok: 50%, value: {size: length(word)}}
+  said: {prompt: 's {{ sized }}', output: {text: string}}
+  rule: {validates: said, revise: 0, value: {pass: said.text != ''}}
+output: {said: said.text}
+";
+    let workflow = workflow(computed);
+    let drawn = lines(&workflow, Terminal::plain(100));
+    assert_eq!(
+        drawn,
+        [
+            "  ━━ sized             computed               for each word of input.items; 50% must succeed",
+            "  ▼",
+            "  ━━ said   executor   balanced ≤ 100 tokens  ← sized",
+            "  ▼",
+            "  ━━ rule   validator  computed               judges said",
+        ]
+    );
+    let chart = flowchart(&workflow);
+    assert!(chart.contains("<b>sized</b><br/>computed<br/>for each"), "{chart}");
+    assert!(chart.contains("validator · computed"), "{chart}");
+}

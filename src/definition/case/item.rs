@@ -1,6 +1,7 @@
 //! How many items a step will have, as far as a case's input and answers tell, against how many answers it has.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -22,6 +23,8 @@ const MOST: usize = 1_000;
 struct Counted<'a> {
     what: &'a str,
     expect: &'a Expect,
+    /// Where the case begins.
+    begins: usize,
     /// `answers` as it is written.
     node: Option<&'a Node>,
     /// Names whose values are known before any run.
@@ -34,7 +37,7 @@ impl Lowering<'_> {
     /// as items, and do the last ones meet the step's `check`?
     pub(super) fn count_items(
         &mut self,
-        node: Option<&Node>,
+        (begins, node): (usize, Option<&Node>),
         case: (&[StepAnswers], &Expect, &Value),
         workflow: &Workflow,
         what: &str,
@@ -43,7 +46,7 @@ impl Lowering<'_> {
         // Statuses are not known before a run.
         let known = ["input", "vars"].map(str::to_owned).into();
         let content = Content::new(workflow, input.clone());
-        let mut counted = Counted { what, expect, node, known, content };
+        let mut counted = Counted { what, expect, begins, node, known, content };
         for (at, step) in workflow.steps.iter().enumerate() {
             let Ok(ix) = u16::try_from(at).map(StepIx) else { return };
             let each = step.each.as_ref();
@@ -63,17 +66,13 @@ impl Lowering<'_> {
                 self.compare(&counted, written, ix, &items);
             }
             let values = match &step.work {
-                WorkContent::Value(fields) => {
-                    fields.iter().all(|(_, field)| counted.tells(field, &locals(step))).then(|| {
-                        let content = &mut counted.content;
-                        items.iter().map(|item| content.compute(ix, *item, step, fields)).collect()
-                    })
-                }
+                WorkContent::Value(fields) => counted.computed(ix, &items, step, fields),
                 WorkContent::Prompt(_) => written.and_then(|written| {
                     let place = |item: &ItemIx| counted.content.place(ix, *item);
-                    let values: Option<Vec<Value>> = items
+                    let values: Option<Vec<Option<Value>>> = items
                         .iter()
                         .map(|item| accepted(step, written.items.get(place(item) as usize)?))
+                        .map(|value| value.map(Some))
                         .collect();
                     self.check_answers(&mut counted, step, (ix, &items), written);
                     values
@@ -81,7 +80,9 @@ impl Lowering<'_> {
             };
             let Some(values) = values else { continue };
             for (item, value) in items.iter().zip(values) {
-                counted.content.accept(ix, *item, step, value);
+                if let Some(value) = value {
+                    counted.content.accept(ix, *item, step, value);
+                }
             }
             counted.content.close(ix, step, Status::Ok);
             counted.known.insert(step.name.clone());
@@ -106,9 +107,15 @@ impl Lowering<'_> {
         );
         let unanswered = items.iter().any(|item| counted.content.place(ix, *item) as usize >= has);
         if let Some(beyond) = nodes.get(all) {
-            self.reader
-                .error(ITEM_COUNT, &beyond.span, message)
-                .help("one answer an item, in the order of the list; remove the others");
+            let (span, aliased) = counted.place(key, list, beyond);
+            let at = self.line(beyond.span.start);
+            let help = "one answer an item, in the order of the list; remove the others";
+            let help = if aliased {
+                format!("{help}: the first of them stands in line {at}, which an alias brings here")
+            } else {
+                help.to_owned()
+            };
+            self.reader.error(ITEM_COUNT, &span, message).help(help);
         } else if unanswered {
             self.reader.warn(ITEM_COUNT, &key.span, message).help(
                 "the others are made up by shape, and no `check` is asked of them; `null` says that this is meant",
@@ -138,10 +145,11 @@ impl Lowering<'_> {
                 continue;
             }
             let unmet = counted.content.unmet(ix, item, step, &value);
-            let (Some(first), Some((_, node))) = (unmet.first(), counted.of_step(&step.name))
+            let (Some(first), Some((key, list))) = (unmet.first(), counted.of_step(&step.name))
             else {
                 continue;
             };
+            let node = list;
             let node = match &node.kind {
                 Kind::List(nodes) if step.each.is_some() => nodes.get(place).unwrap_or(node),
                 _ => node,
@@ -150,7 +158,8 @@ impl Lowering<'_> {
                 "{}: step '{}': its `check` refuses the answer: {first}",
                 counted.what, step.name
             );
-            self.reader.warn(ANSWER_UNFIT, &last(node).span, message).help(
+            let (span, _) = counted.place(key, list, last(node));
+            self.reader.warn(ANSWER_UNFIT, &span, message).help(
                 "the step will refuse it each time; to test its repair, add the answer that follows: {$attempts: [this, then that]}",
             );
         }
@@ -162,6 +171,47 @@ impl<'a> Counted<'a> {
     fn tells(&self, text: &Expression, locals: &[&str]) -> bool {
         let known = |name: &str| locals.contains(&name) || self.known.contains(name);
         text.mentions().iter().all(|mention| known(&mention.name))
+    }
+
+    /// What a step without a model yields, item by item: nothing where its `check` is not met. `None` where that is not
+    /// known, or the step fails.
+    fn computed(
+        &mut self,
+        ix: StepIx,
+        items: &[ItemIx],
+        step: &StepContent,
+        fields: &[(String, Expression)],
+    ) -> Option<Vec<Option<Value>>> {
+        let mut names = locals(step);
+        if !fields.iter().all(|(_, field)| self.tells(field, &names)) {
+            return None;
+        }
+        names.extend(fields.iter().map(|(name, _)| name.as_str()));
+        if !step.check.iter().all(|check| self.tells(check, &names)) {
+            return None;
+        }
+        let content = &mut self.content;
+        let values = items.iter().map(|item| {
+            let value = content.compute(ix, *item, step, fields);
+            content.unmet(ix, *item, step, &value).is_empty().then_some(value)
+        });
+        let values: Vec<Option<Value>> = values.collect();
+        (step.each.is_some() || values.iter().all(Option::is_some)).then_some(values)
+    }
+
+    /// Where to point at what is wrong with a step's answers: at the part itself, or, where an alias brings it here from
+    /// elsewhere in the file, at the alias's line. Anchors stand before their aliases.
+    fn place(&self, key: &Key, answers: &Node, part: &Node) -> (Range<usize>, bool) {
+        let all = self.node.map_or(self.begins, |node| node.span.start);
+        if all < self.begins {
+            (self.begins..self.begins, true)
+        } else if answers.span.start < key.span.start {
+            (key.span.clone(), true)
+        } else if part.span.start < answers.span.start {
+            (answers.span.clone(), true)
+        } else {
+            (part.span.clone(), false)
+        }
     }
 
     fn of_step(&self, step: &str) -> Option<(&'a Key, &'a Node)> {

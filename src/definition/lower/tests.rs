@@ -8,6 +8,7 @@ use crate::domain::plan::{Cutoff, NeedKind, OnInvalid, OnSlow, Role, StepPlan, W
 use crate::domain::time::Share;
 use crate::workflow::{Answer, WorkContent};
 
+mod guards;
 mod laws;
 
 const SHELF: Shelf = Shelf::Builtin(&[

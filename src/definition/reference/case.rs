@@ -27,9 +27,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         code: "P0702",
         title: "a case names a step that is not there",
-        text: "`answers`, `missing`, `unverified` and `steps` name steps of the workflow that ask a model. This one does not exist, \
-               or is computed; an item is named `step[0]`. An answer to no step would never be given, and the case would test \
-               something else than it says.",
+        text: "`answers`, `missing`, `unverified` and `steps` name steps of the workflow, `answers` those that ask a model. This \
+               one does not exist, or is computed; an item is named `step[0]`. An answer to no step would never be given, and \
+               the case would test something else than it says.",
         example: Example::Cases {
             workflow: SORT,
             wrong: r#"

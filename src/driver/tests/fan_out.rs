@@ -33,7 +33,7 @@ async fn a_fan_out_beyond_a_thousand_is_refused_with_what_to_do() {
     let report = finish(&host(&a, &a), &fan_out(50, 100), input).await;
     assert_eq!((class(&report), a.seen()), ("invalid_input", 0));
     let message = &report.failure.as_ref().unwrap().message;
-    assert!(message.contains("1001 items, at most 1000"), "{message}");
+    assert!(message.contains("1001 items, and a step runs at most 1000"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Steps without a model when time is up: they take none, and are still computed from what is there.
 
 use super::draft::Draft;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, failure};
 use crate::domain::failure::FailureClass;
 use crate::domain::id::StepIx;
 use crate::domain::plan::NeedKind;
@@ -16,12 +16,62 @@ fn one_part(draft: Draft) -> Scenario {
     draft.start_by_hand().prepared(0, 0, &[10, 10]).valid(0).skip().at(59_499).expect(&[])
 }
 
+/// Items of a fan-out without a model: what is wrong with some of them.
+fn items(step: u16, failures: &[bool]) -> Event {
+    let failure = || failure(FailureClass::CheckFailed);
+    let items = failures.iter().map(|failed| failed.then(failure)).collect();
+    Event::Prepared { step: StepIx(step), round: 0, result: Prepared::Computed(items) }
+}
+
 fn computed(step: u16, round: u32) -> Event {
     Event::Prepared { step: StepIx(step), round, result: Prepared::Done }
 }
 
 fn judged(step: u16, round: u32, pass: bool) -> Event {
     Event::Prepared { step: StepIx(step), round, result: Prepared::Judged { pass } }
+}
+
+#[test]
+fn an_item_that_cannot_be_computed_is_left_out_and_named() {
+    Draft::paths(&["a/one"])
+        .value("each")
+        .each(8, 60)
+        .step("use")
+        .after("each")
+        .start_by_hand()
+        .skip()
+        .event(items(0, &[false, true, false]))
+        .because("fail its last failure was check_failed")
+        .expect(&["close each ok", "prepare use 0"])
+        .prepared(1, 0, &[10])
+        .sent(0)
+        .valid(0)
+        .skip()
+        .expect(&[])
+        .because("every step has ended");
+}
+
+#[test]
+fn fewer_computed_items_than_min_ok_fail_the_step() {
+    let each = || Draft::paths(&["a/one"]).value("each").each(8, 60);
+    let scenario = each().start_by_hand().skip().event(items(0, &[true, false, true]));
+    let scenario = scenario.because("2 of 3 items failed, 2 needed");
+    assert_eq!(scenario.log(), ["finish failed check_failed each"]);
+    each()
+        .optional(80)
+        .start_by_hand()
+        .skip()
+        .event(items(0, &[true, false, true]))
+        .expect(&["close each failed", "finish degraded missing [each] unverified []"]);
+}
+
+#[test]
+fn computed_items_are_there_when_time_is_up_without_those_that_cannot_be() {
+    one_part(parts().value("each").each(8, 50).after("parts"))
+        .time_up()
+        .skip()
+        .event(items(1, &[true, false]))
+        .expect(&["close each ok", "finish degraded missing [parts[1] each[0]] unverified []"]);
 }
 
 #[test]

@@ -28,6 +28,32 @@ fn an_invalid_answer_gets_one_repair_turn_then_the_stronger_model() {
 }
 
 #[test]
+fn a_late_repair_goes_to_the_faster_model_an_early_one_does_not() {
+    let draft = || {
+        Draft::paths(&["a/one", "b/two"]).faster(&["c/quick"]).step("draft").policy(|policy| {
+            policy.cutoff =
+                crate::domain::plan::Cutoff::Fixed { first_token: None, idle: None, total: None };
+        })
+    };
+    draft()
+        .start()
+        .skip()
+        .at(29_000)
+        .invalid(0)
+        .expect(&["launch 1 draft a/one repair after 0 told violations"]);
+    draft()
+        .start()
+        .skip()
+        .at(31_000)
+        .invalid(0)
+        .expect(&[])
+        .at(31_050)
+        .expect(&["launch 1 draft c/quick faster after 0 told violations"])
+        .valid(1)
+        .expect(&["accept 1", "close draft ok", "finish delivered"]);
+}
+
+#[test]
 fn without_a_stronger_model_an_invalid_answer_is_drawn_anew_elsewhere() {
     two_paths()
         .start()

@@ -69,6 +69,7 @@ struct Case {
     repaired: bool,
     refused_before: bool,
     may_swap: bool,
+    took: Option<Duration>,
 }
 
 impl Case {
@@ -83,6 +84,7 @@ impl Case {
             repaired: false,
             refused_before: false,
             may_swap: true,
+            took: None,
         }
     }
 
@@ -110,6 +112,7 @@ impl Case {
             refused_before: self.refused_before,
             unfit: &self.unfit,
             may_swap: self.may_swap,
+            took: self.took,
             open_at: &self.open_at,
             end_at: END,
             now: NOW,
@@ -363,6 +366,36 @@ fn invalid_output_follows_the_policy() {
     assert_eq!(after(OnInvalid::Repair, true), "stronger 3 violations +50");
     assert_eq!(after(OnInvalid::Stronger, false), "stronger 3 violations +50");
     assert_eq!(after(OnInvalid::Next, false), "next 1 violations +50");
+}
+
+#[test]
+fn a_repair_that_cannot_be_in_time_goes_to_the_faster_model() {
+    let left = END.since(NOW);
+    let after = |took, change: &dyn Fn(&mut Case)| {
+        let mut case = Case::new();
+        case.took = Some(took);
+        change(&mut case);
+        case.after(F::SchemaViolation)
+    };
+    let faster = "faster 2 violations +50";
+    assert_eq!(after(left, &|_| {}), faster);
+    assert_eq!(after(left, &|case| case.repaired = true), faster);
+    assert_eq!(after(left, &|case| case.policy.on.slow = OnSlow::Faster), faster);
+    let in_time = left.saturating_sub(Duration::from_millis(1));
+    for (took, change) in [
+        (in_time, &(|_: &mut Case| {}) as &dyn Fn(&mut Case)),
+        (left, &|case| case.policy.on.slow = OnSlow::Next),
+        (left, &|case| case.policy.on.slow = OnSlow::Fail),
+        (left, &|case| case.plan.models[0].faster = None),
+        (left, &|case| case.open_at[2] = END),
+        (left, &|case| case.may_swap = false),
+    ] {
+        assert_eq!(after(took, change), "repair 0 violations +0");
+    }
+    assert_eq!(
+        after(left, &|case| case.policy.on.invalid = OnInvalid::Stronger),
+        "stronger 3 violations +50"
+    );
 }
 
 #[test]
