@@ -117,7 +117,8 @@ impl Parser {
         const FORM: &str = "write `all(condition for x in list)`, or `any(…)`";
         if self.quantifiers == MAX_QUANTIFIERS {
             let message = format!("`all` and `any` nest at most {MAX_QUANTIFIERS} deep");
-            let help = "go through two levels of lists at once: `for x in flatten(orders.lines)`";
+            let help =
+                "take the inner lists as one, as any(claim.open for claim in flatten(read.claims))";
             return Err(syntax(start..self.range().start, message, Some(help)));
         }
         self.quantifiers += 1;
