@@ -407,10 +407,10 @@ mod tests {
             std::fs::write(workflows.join(name), text).unwrap();
         }
         let (dir, state) = (folder.path().to_str().unwrap(), folder.path().join("state"));
-        let line =
+        let written =
             ["run", "triage", "--simulate", "calm", "--seed", "5", "--speed", "5", "--record"];
         let places = ["--dir", dir, "--state", state.to_str().unwrap()];
-        let run = Line::try_parse_from([&line[..], &places[..]].concat()).unwrap().run;
+        let run = Line::try_parse_from([&written[..], &places[..]].concat()).unwrap().run;
         let (house, workflow) = find(&run.workflow, &run.place, &run.simulated).await.unwrap();
         let input: Value = serde_json::from_str(INPUT).unwrap();
         let (live, signal) = run.live(&house, &workflow, input.clone()).await.unwrap();

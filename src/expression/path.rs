@@ -75,8 +75,7 @@ impl<'a> Checker<'a> {
     /// Whether a name of the scope was proved to be there.
     fn is_there(&self, name: &str) -> bool {
         let run = self.locals.iter().any(|(local, _)| *local == "run");
-        reference::proved(&self.proofs, &[name])
-            || !run && reference::proved_ok(&self.proofs, name)
+        reference::proved(&self.proofs, &[name]) || !run && reference::proved_ok(&self.proofs, name)
     }
 
     /// The type of fields below something that is no path.

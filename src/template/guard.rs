@@ -34,7 +34,7 @@ pub fn facts(expr: &Expr<'_>, truth: bool, proofs: &mut Vec<Proof>) {
         Expr::Filter(e) if truth => match (e.name, &e.expr) {
             // What is true is not the default.
             ("default" | "d", Some(input)) if e.args.iter().all(is_false) => {
-                facts(input, true, proofs)
+                facts(input, true, proofs);
             }
             ("length" | "count", Some(input)) => facts(input, true, proofs),
             _ => {}

@@ -304,6 +304,7 @@ fn described(error: &Error) -> RenderError {
         None => what,
     };
     let source = std::error::Error::source(error);
-    let too_long = source.is_some_and(|source| source.is::<environment::TooLong>());
+    let too_long = source.and_then(|source| source.downcast_ref::<environment::TooLong>());
+    let too_long = too_long.is_some();
     RenderError { message, too_much: too_long || error.kind() == ErrorKind::OutOfFuel }
 }

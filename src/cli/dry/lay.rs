@@ -76,13 +76,12 @@ impl Laid {
             let place = (StepIx(draw.step), draw.place);
             self.prompts.insert(place, (exchange, prompt_tokens));
         }
-        match case.and_then(|case| case.said(&draw.step_name, draw.place, draw.attempt)) {
-            Some(said) => self.say(attempt, said),
-            None => {
-                self.awaits = true;
-                Vec::new()
-            }
+        let said = case.and_then(|case| case.said(&draw.step_name, draw.place, draw.attempt));
+        if let Some(said) = said {
+            return self.say(attempt, said);
         }
+        self.awaits = true;
+        Vec::new()
     }
 
     fn say(&mut self, attempt: AttemptId, said: &Said) -> Vec<Effect> {
