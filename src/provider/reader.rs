@@ -51,17 +51,15 @@ impl Framing {
         }
     }
 
-    /// Ends the stream, once.
-    fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    /// Ends the stream, once, and says what is wrong with its end.
+    fn finish(&mut self, frames: &mut Vec<Frame>) -> Option<Failure> {
         match self {
             Self::Sse(decoder) => {
                 std::mem::take(decoder).finish(frames);
-                Ok(())
+                None
             }
             #[cfg(feature = "bedrock")]
-            Self::Binary(decoder) => {
-                std::mem::take(decoder).finish().map_err(|error| broken(&error))
-            }
+            Self::Binary(decoder) => std::mem::take(decoder).finish().err().map(|e| broken(&e)),
         }
     }
 }
@@ -221,7 +219,7 @@ impl Reader {
                 Err(error) => self.failed = Some(unreadable(&error)),
             },
             Body::Events(framing, frames) => {
-                let cut = framing.finish(frames).err();
+                let cut = framing.finish(frames);
                 self.take_frames(sink);
                 if let Some(failure) = cut {
                     self.fail(failure);

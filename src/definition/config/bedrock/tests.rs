@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::definition::config::{Configuration, Origin, from_environment, load};
+use crate::definition::config::{Configuration, from_environment, load};
 use crate::definition::environment::Environment;
 use crate::definition::source::Source;
 
@@ -41,6 +41,7 @@ mod without_the_feature {
 #[cfg(feature = "bedrock")]
 mod with_the_feature {
     use super::*;
+    use crate::definition::config::Origin;
     use crate::domain::model::Structured;
     use crate::domain::provider::{BedrockSettings, Dialect, ProviderSettings, SecretRef};
 
