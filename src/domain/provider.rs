@@ -1,6 +1,7 @@
 //! A provider as the configuration names it. Secrets appear by reference only.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::money::Usd;
 
@@ -79,6 +80,26 @@ pub struct Limits {
     pub tpm: Option<u64>,
     /// Requests at once.
     pub concurrent: Option<u32>,
+}
+
+/// What a provider says is left of its limits, as of one response. What it does not say is `None`.
+///
+/// The period is the provider's: a minute with most, for requests a day at Groq. So what is left and when it
+/// is whole again can be trusted everywhere; a limit is a rate of a minute only where its reset lies within one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// Requests that may still be sent.
+    pub requests: Option<u64>,
+    /// Requests of a whole period.
+    pub requests_limit: Option<u64>,
+    /// From the response until `requests` is whole again.
+    pub requests_reset: Option<Duration>,
+    /// Tokens that may still be used. Where a provider counts input and output apart, both together.
+    pub tokens: Option<u64>,
+    /// Tokens of a whole period.
+    pub tokens_limit: Option<u64>,
+    /// From the response until `tokens` is whole again.
+    pub tokens_reset: Option<Duration>,
 }
 
 /// What an attempt costs whose stream we close.

@@ -114,7 +114,7 @@ impl Loop {
         tracing::error!(attempt = attempt.0, "the task of an attempt broke");
         let text = "the attempt's task broke; this is a fault of punctual, please report it";
         let failure = Failure::of_attempt(FailureClass::ServerError, "panic", text);
-        let broken = Broken { failure, partial: String::new(), usage: None };
+        let broken = Broken::from(failure);
         self.receive(Message { attempt, news: News::Replied(Err(broken)) })
     }
 
@@ -125,7 +125,7 @@ impl Loop {
                 format!("provider '{}' is not in the configuration in use", launch.provider);
             let failure =
                 Failure::of_attempt(FailureClass::ModelNotFound, "no such provider", message);
-            let broken = Broken { failure, partial: String::new(), usage: None };
+            let broken = Broken::from(failure);
             return self.feed(|run, now| run.replied(id, Err(broken), now));
         };
         if let Some((provider, kind)) = &launch.counts

@@ -134,6 +134,7 @@ impl Answer {
             cached_input: 0,
             output: estimate_tokens(text) + self.thought,
             estimated: true,
+            cost: None,
         }
     }
 
@@ -159,7 +160,7 @@ impl Answer {
                     Some(counted) => self.settled(counted, &text),
                     None => self.estimate(&text),
                 };
-                Ok(Reply { text, usage, invented: false })
+                Ok(Reply { text, usage, invented: false, remaining: None })
             }
         }
     }
@@ -170,7 +171,7 @@ impl Answer {
         let usage = self.usage;
         let partial = if self.is_empty() { String::new() } else { self.take_text() };
         let usage = usage.map(|counted| self.settled(counted, &partial));
-        Broken { failure, partial, usage }
+        Broken { failure, partial, usage, remaining: None }
     }
 }
 

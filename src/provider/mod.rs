@@ -12,6 +12,7 @@ pub mod constraint;
 pub mod dialect;
 pub mod reader;
 pub mod registry;
+pub mod remaining;
 pub mod retry_window;
 pub mod secret;
 pub mod sse;
@@ -28,6 +29,7 @@ use serde_json::Value;
 use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
+use crate::domain::provider::Remaining;
 
 /// One request to one model.
 #[derive(Clone, Debug)]
@@ -90,6 +92,8 @@ pub struct Reply {
     pub usage: Usage,
     /// Whether the simulator made the answer up by shape, so that what it says means nothing.
     pub invented: bool,
+    /// What the provider says is left of its limits.
+    pub remaining: Option<Box<Remaining>>,
 }
 
 /// An exchange without a complete reply.
@@ -101,6 +105,15 @@ pub struct Broken {
     pub partial: String,
     /// As counted, where it was.
     pub usage: Option<Usage>,
+    /// What the provider says is left of its limits.
+    pub remaining: Option<Box<Remaining>>,
+}
+
+impl From<Failure> for Broken {
+    /// An exchange of which nothing but its failure is known.
+    fn from(failure: Failure) -> Self {
+        Self { failure, partial: String::new(), usage: None, remaining: None }
+    }
 }
 
 /// A boxed future, so that providers can be held as trait objects.

@@ -7,11 +7,12 @@
 mod tests;
 
 use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::provider::Remaining;
 
 use super::classify::{self, Head};
 use super::dialect::{Decoder, Progress};
 use super::sse::{self, Frame};
-use super::{Broken, Reply, Sink};
+use super::{Broken, Reply, Sink, remaining};
 
 /// Most bytes of an error body that are read.
 pub const MAX_ERROR_BODY: usize = 64 << 10;
@@ -23,6 +24,7 @@ pub struct Reader {
     body: Body,
     failed: Option<Failure>,
     progress: Progress,
+    remaining: Option<Box<Remaining>>,
 }
 
 enum Body {
@@ -62,7 +64,8 @@ impl Reader {
         } else {
             Body::Failure(Vec::new())
         };
-        Self { head, decoder, body, failed: None, progress: Progress::Open }
+        let remaining = remaining::read(&head.headers).map(Box::new);
+        Self { head, decoder, body, failed: None, progress: Progress::Open, remaining }
     }
 
     /// Whether what is read is an error's body, which need not be waited for.
@@ -142,10 +145,11 @@ impl Reader {
         if self.failed.is_none() {
             self.drain(sink);
         }
-        match self.failed.take() {
+        let ended = match self.failed.take() {
             Some(failure) => Err(self.decoder.abort(failure)),
             None => self.decoder.finish(),
-        }
+        };
+        with_remaining(ended, self.remaining)
     }
 
     /// Ends the response whose connection broke. An answer that was complete by then stands.
@@ -156,13 +160,14 @@ impl Reader {
         if matches!(self.body, Body::Events(..)) && self.failed.is_none() {
             self.drain(sink);
         }
-        match self.failed.take() {
+        let ended = match self.failed.take() {
             Some(said) if said.class != FailureClass::StreamInterrupted => {
                 Err(self.decoder.abort(said))
             }
             None if self.progress != Progress::Open => self.decoder.finish(),
             _ => Err(self.decoder.abort(failure)),
-        }
+        };
+        with_remaining(ended, self.remaining)
     }
 
     fn drain(&mut self, sink: &mut dyn Sink) {
@@ -187,6 +192,17 @@ impl Reader {
                 self.take_frames(sink);
             }
         }
+    }
+}
+
+/// The outcome together with what the response's head said.
+fn with_remaining(
+    ended: Result<Reply, Broken>,
+    remaining: Option<Box<Remaining>>,
+) -> Result<Reply, Broken> {
+    match ended {
+        Ok(reply) => Ok(Reply { remaining, ..reply }),
+        Err(broken) => Err(Broken { remaining, ..broken }),
     }
 }
 

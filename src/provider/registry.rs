@@ -190,6 +190,6 @@ impl Provider for Unready {
             scope: Scope::Provider,
             ..Failure::of_attempt(FailureClass::Auth, "no key", self.why.clone())
         };
-        Box::pin(async move { Err(Broken { failure, partial: String::new(), usage: None }) })
+        Box::pin(async move { Err(failure.into()) })
     }
 }

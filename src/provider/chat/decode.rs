@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
+use crate::domain::money::Usd;
 use crate::provider::answer::{Answer, End, refused, truncated};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
@@ -182,6 +183,7 @@ fn usage(chunk: &Value) -> Option<Usage> {
             cached_input: cached.unwrap_or_default(),
             output: number(of, "/completion_tokens").unwrap_or_default(),
             estimated: false,
+            cost: cost(of),
         });
     }
     let timings = chunk.get("timings")?;
@@ -191,5 +193,13 @@ fn usage(chunk: &Value) -> Option<Usage> {
         cached_input: cached,
         output: number(timings, "/predicted_n")?,
         estimated: false,
+        cost: None,
     })
+}
+
+/// What a vendor says it charged: `OpenRouter` in dollars, xAI in ten-billionths of one.
+fn cost(of: &Value) -> Option<Usd> {
+    let dollars = of.get("cost").and_then(Value::as_f64);
+    let ticks = || of.get("cost_in_usd_ticks").and_then(Value::as_f64).map(|ticks| ticks / 1e10);
+    dollars.or_else(ticks).and_then(Usd::from_dollars)
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::message::{Message, Prompt, Usage};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::money::Usd;
 use crate::provider::dialect::Progress;
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Draw, Reply, Sink};
@@ -297,8 +298,13 @@ fn counts_are_read_in_every_servers_form() {
         last.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         chunks(&plain(), &[delta(&json!({"content": "Paris"})), last]).0.unwrap().usage
     };
-    let usage =
-        |input, cached_input, output| Usage { input, cached_input, output, estimated: false };
+    let usage = |input, cached_input, output| Usage {
+        input,
+        cached_input,
+        output,
+        estimated: false,
+        cost: None,
+    };
     let openai = json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}});
     assert_eq!(counted(&json!({"usage": openai})), usage(9, 4, 2));
     let deepseek =
@@ -309,4 +315,19 @@ fn counts_are_read_in_every_servers_form() {
     let timings = json!({"cache_n": 3, "prompt_n": 6, "predicted_n": 2});
     assert_eq!(counted(&json!({"timings": timings})), usage(9, 3, 2));
     assert!(counted(&json!({"usage": {"prompt_tokens": -1}})).estimated);
+}
+
+#[test]
+fn what_a_vendor_charged_is_passed_on() {
+    let charged = |extra: &Value| {
+        let mut usage = json!({"prompt_tokens": 9, "completion_tokens": 2});
+        usage.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let chunk = json!({"choices": [], "usage": usage});
+        let list = [delta(&json!({"content": "Paris"})), ends("stop"), chunk];
+        chunks(&plain(), &list).0.unwrap().usage.cost.map(Usd::picos)
+    };
+    assert_eq!(charged(&json!({"cost": 0.000_014})), Some(14_000_000));
+    assert_eq!(charged(&json!({"cost_in_usd_ticks": 318_319_000})), Some(31_831_900_000));
+    assert_eq!(charged(&json!({"cost": -1})), None);
+    assert_eq!(charged(&json!({})), None);
 }

@@ -219,6 +219,24 @@ fn a_connection_that_breaks_behind_a_complete_answer_breaks_nothing() {
     };
     assert_eq!(broken(complete).0.unwrap().text, "Paris");
     let (reply, first_tokens, tokens) = broken(half);
-    assert_eq!(reply, Err(Broken { failure: lost(), partial: "Par".to_owned(), usage: None }));
+    assert_eq!(reply, Err(Broken { partial: "Par".to_owned(), ..lost().into() }));
     assert_eq!((first_tokens, tokens), (1, 1));
+}
+
+#[test]
+fn what_is_left_is_told_with_the_answer_and_with_the_failure() {
+    let head = |status, kind| Head {
+        status,
+        headers: [("content-type", kind), ("x-ratelimit-remaining-tokens", "17")]
+            .into_iter()
+            .collect(),
+    };
+    let events =
+        b"data: {\"choices\":[{\"delta\":{\"content\":\"Paris\"},\"finish_reason\":\"stop\"}]}";
+    let reply = read(&chat(), head(200, "text/event-stream"), &[events]).unwrap();
+    assert_eq!(reply.remaining.unwrap().tokens, Some(17));
+    let broken = read(&chat(), head(429, "application/json"), &[b"{}"]).unwrap_err();
+    assert_eq!(broken.remaining.unwrap().tokens, Some(17));
+    let silent = read(&chat(), of_type("text/event-stream"), &[events]).unwrap();
+    assert_eq!(silent.remaining, None);
 }
