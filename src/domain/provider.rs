@@ -31,8 +31,12 @@ pub struct ProviderSettings {
 pub enum Dialect {
     /// `POST {base}/chat/completions`.
     OpenAiChat(ChatQuirks),
+    /// `POST {base}/responses`.
+    OpenAiResponses,
     /// `POST {base}/v1/messages`.
     Anthropic,
+    /// `POST {base}/v1beta/models/{model}:streamGenerateContent`.
+    Gemini,
     /// No wire: drawn from a named regime.
     Simulated(SimulatorSettings),
 }
@@ -42,6 +46,47 @@ pub enum Dialect {
 pub struct ChatQuirks {
     /// Whether `stream_options: {include_usage: true}` is accepted.
     pub stream_options: bool,
+    /// Whether an answer constrained to a schema can be streamed; it comes as one document where not.
+    pub streamed_schema: bool,
+    /// Where the key goes.
+    pub key: KeyPlace,
+    /// Who does the work.
+    pub routing: Routing,
+}
+
+impl ChatQuirks {
+    /// As `OpenAI` itself has it.
+    pub const NONE: Self = Self {
+        stream_options: true,
+        streamed_schema: true,
+        key: KeyPlace::Bearer,
+        routing: Routing::Direct,
+    };
+}
+
+impl Default for ChatQuirks {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// The header in which an OpenAI-like server wants its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// `Authorization: Bearer KEY`
+    Bearer,
+    /// `api-key: KEY`, at Azure.
+    ApiKey,
+}
+
+/// Whether a server answers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// It does.
+    Direct,
+    /// It chooses among other providers (`OpenRouter`): it is asked for one that takes every parameter sent, and
+    /// for what it charged.
+    Behind,
 }
 
 /// Which simulated world a provider draws from.

@@ -1,6 +1,6 @@
 //! Adapters to the models: one exchange in, one classified reply out.
 //!
-//! A dialect ([`chat`], [`anthropic`]) is pure: it encodes an [`Exchange`] and decodes what comes back.
+//! A dialect ([`chat`], [`responses`], [`anthropic`], [`gemini`]) is pure: it encodes an [`Exchange`] and decodes what comes back.
 //! [`reader`] turns a response's bytes into events for it, [`classify`] says what a failure means, and
 //! [`transport`] is the only part that does I/O, so that a further dialect needs no I/O of its own.
 
@@ -10,13 +10,18 @@ pub mod chat;
 pub mod classify;
 pub mod constraint;
 pub mod dialect;
+#[cfg(test)]
+mod fixture;
+pub mod gemini;
 pub mod reader;
 pub mod registry;
 pub mod remaining;
+pub mod responses;
 pub mod retry_window;
 pub mod secret;
 pub mod sse;
 pub mod transport;
+pub mod turns;
 
 pub mod simulated;
 

@@ -15,6 +15,8 @@ use crate::domain::provider::{Dialect as Kind, HeaderValue, ProviderSettings, Si
 use super::anthropic::Anthropic;
 use super::chat::Chat;
 use super::dialect::{Dialect, KeyHeader};
+use super::gemini::Gemini;
+use super::responses::Responses;
 use super::secret::{Secret, SecretError};
 use super::transport::{Clients, HttpProvider};
 use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
@@ -73,7 +75,9 @@ pub fn connect(
     for one in settings {
         let dialect: Box<dyn Dialect> = match &one.dialect {
             Kind::OpenAiChat(quirks) => Box::new(Chat { quirks: *quirks }),
+            Kind::OpenAiResponses => Box::new(Responses),
             Kind::Anthropic => Box::new(Anthropic),
+            Kind::Gemini => Box::new(Gemini),
             Kind::Simulated(simulator) => {
                 providers.by_name.insert(one.name.clone(), simulate(one, simulator));
                 continue;

@@ -233,12 +233,18 @@ impl World {
             }
             Update::End(usage) => {
                 let Script { text, invented, .. } = &playing.script;
-                let reply = Reply { text: text.clone(), usage, invented: *invented, remaining: None };
+                let reply =
+                    Reply { text: text.clone(), usage, invented: *invented, remaining: None };
                 self.conclude(guest, attempt, Ok(reply), now);
             }
             Update::Fail(failure, usage) => {
                 let partial = playing.script.text[..playing.seen].to_owned();
-                self.conclude(guest, attempt, Err(Broken { partial, usage, ..failure.into() }), now);
+                self.conclude(
+                    guest,
+                    attempt,
+                    Err(Broken { partial, usage, ..failure.into() }),
+                    now,
+                );
             }
             Update::Stall => {}
         }

@@ -24,7 +24,10 @@ pub fn from_environment(environment: &Environment) -> Configuration {
     let mut tiers = Tiers::default();
     for preset in &PRESETS {
         let Some(key) = preset.key.filter(|key| environment.is_set(key)) else { continue };
-        let rows: Vec<_> = CATALOGUE.iter().filter(|facts| facts.kind == preset.kind).collect();
+        let rows: Vec<_> = CATALOGUE
+            .iter()
+            .filter(|facts| facts.kind == preset.kind && facts.tier != Tier::Unused)
+            .collect();
         let (Some(base_url), false) = (preset.base_url, rows.is_empty()) else { continue };
         let secret = SecretRef::Env(key.to_owned());
         providers.push(provider(preset, base_url, Some(secret)));

@@ -133,11 +133,8 @@ impl Lowering<'_> {
         self.check_name(&raw.key.name, &raw.key.span, "provider");
         let name = &raw.key.name;
         let written = raw.base_url.as_ref().map(|u| u.value.as_str());
-        // Other programs want Anthropic's address with its version; the dialect adds it by itself.
-        let bare = written.map(|url| match url.strip_suffix("/v1") {
-            Some(bare) if preset.wire == Wire::Anthropic => bare,
-            Some(_) | None => url,
-        });
+        let version = preset.version().unwrap_or_default();
+        let bare = written.map(|url| url.strip_suffix(version).unwrap_or(url));
         let base_url = bare.map(str::to_owned);
         let Some(base_url) = base_url.or_else(|| preset.base_url.map(str::to_owned)) else {
             if !raw.has_base_url {

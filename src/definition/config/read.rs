@@ -66,8 +66,9 @@ pub struct RawProvider {
     /// said otherwise the address and the key's variable.
     #[schemars(rename = "kind", with = "OneOf<KindWord>")]
     pub preset: Option<&'static Preset>,
-    /// The address, as the vendor's own SDK takes it: with /v1 for OpenAI-like servers, without for Anthropic.
-    /// Default: the kind's. No secrets in it.
+    /// The address, as the vendor's own SDK takes it: with /v1 for OpenAI-like servers, without for Anthropic and
+    /// Gemini; for Azure with /openai/v1, or the deployment's with its api-version. Default: the kind's. No secrets in
+    /// it.
     #[schemars(schema_with = "address_schema")]
     pub base_url: Option<Spanned<String>>,
     /// Whether it is written, good or not.

@@ -189,7 +189,9 @@ impl Worded for Kind {
 fn preset_about(preset: &Preset) -> String {
     let speaks = match preset.wire {
         Wire::Chat => "Speaks chat completions",
+        Wire::Responses => "Speaks OpenAI's responses",
         Wire::Anthropic => "Speaks Anthropic's messages",
+        Wire::Gemini => "Speaks Gemini's own format",
         Wire::Simulated => {
             return "Made-up answers, drawn from a regime: no key, no network.".to_owned();
         }

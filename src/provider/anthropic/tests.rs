@@ -138,7 +138,10 @@ fn thinking_counts_and_stays_out_of_the_answer() {
     ];
     let (reply, heard) = events(&list);
     let usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None };
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage, invented: false, remaining: None }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage, invented: false, remaining: None })
+    );
     assert_eq!((heard.text.as_str(), heard.tokens), ("Paris", 3));
     assert_eq!(heard.usage, [Usage { output: 1, estimated: true, ..usage }, usage]);
 }

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::domain::money::Usd;
-use crate::provider::answer::{Answer, End, refused, truncated};
+use crate::provider::answer::{Answer, End, cost, filtered, refused, truncated};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -116,11 +115,7 @@ impl ChatDecoder {
             "length" | "max_tokens" | "model_length" => {
                 End::Bad(truncated(self.answer.is_empty(), why))
             }
-            "content_filter" => End::Bad(Failure::of_attempt(
-                FailureClass::ContentFiltered,
-                "finish_reason content_filter",
-                "the provider's content filter stopped the answer",
-            )),
+            "content_filter" => End::Bad(filtered(why)),
             "refusal" => End::Bad(refused("")),
             "insufficient_system_resource" => fails(FailureClass::Overloaded, Scope::Path),
             _ => fails(FailureClass::ServerError, Scope::Path),
@@ -195,11 +190,4 @@ fn usage(chunk: &Value) -> Option<Usage> {
         estimated: false,
         cost: None,
     })
-}
-
-/// What a vendor says it charged: `OpenRouter` in dollars, xAI in ten-billionths of one.
-fn cost(of: &Value) -> Option<Usd> {
-    let dollars = of.get("cost").and_then(Value::as_f64);
-    let ticks = || of.get("cost_in_usd_ticks").and_then(Value::as_f64).map(|ticks| ticks / 1e10);
-    dollars.or_else(ticks).and_then(Usd::from_dollars)
 }

@@ -91,7 +91,7 @@ fn head(case: &Value) -> Head {
 fn dialect(case: &Value) -> Box<dyn Dialect> {
     match case["provider"].as_str() {
         Some("anthropic") => Box::new(Anthropic),
-        _ => Box::new(Chat { quirks: ChatQuirks { stream_options: true } }),
+        _ => Box::new(Chat { quirks: ChatQuirks::NONE }),
     }
 }
 
@@ -155,7 +155,7 @@ fn of_type(kind: &str) -> Head {
 }
 
 fn chat() -> Chat {
-    Chat { quirks: ChatQuirks { stream_options: true } }
+    Chat { quirks: ChatQuirks::NONE }
 }
 
 #[test]
