@@ -95,13 +95,13 @@ pub fn read(
     parts: &[&[u8]],
 ) -> (Result<Reply, Broken>, Heard) {
     let mut reader = Reader::new(head, dialect.decoder(exchange));
-    let mut heard = Heard::default();
+    let mut ear = Heard::default();
     for part in parts {
-        if reader.push(part, &mut heard) == Wants::Nothing {
+        if reader.push(part, &mut ear) == Wants::Nothing {
             break;
         }
     }
-    (reader.end(&mut heard), heard)
+    (reader.end(&mut ear), ear)
 }
 
 /// Reads a stream of events.
@@ -115,5 +115,7 @@ pub fn stream(
 
 /// Events of these data.
 pub fn events(list: &[Value]) -> String {
-    list.iter().map(|data| format!("data: {data}\n\n")).collect()
+    list.iter()
+        .flat_map(|data| ["data: ".to_owned(), data.to_string(), "\n\n".to_owned()])
+        .collect()
 }

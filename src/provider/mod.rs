@@ -20,6 +20,8 @@ pub mod responses;
 pub mod retry_window;
 pub mod secret;
 pub mod sse;
+#[cfg(test)]
+mod tests;
 pub mod transport;
 pub mod turns;
 

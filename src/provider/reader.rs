@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::provider::Remaining;
 
 use super::classify::{self, Head};
@@ -16,6 +16,10 @@ use super::{Broken, Reply, Sink, remaining};
 
 /// Most bytes of an error body that are read.
 pub const MAX_ERROR_BODY: usize = 64 << 10;
+/// Most bytes of an answer that comes as one document: as much text as the JSON gate looks at.
+pub const MAX_DOCUMENT: usize = 8 << 20;
+/// Most values in it. Parsed, a value of two bytes takes 72, so that bytes alone bound no memory.
+const MAX_VALUES: usize = 100_000;
 
 /// A response being read.
 pub struct Reader {
@@ -53,18 +57,25 @@ impl Reader {
     #[must_use]
     pub fn new(head: Head, decoder: Box<dyn Decoder>) -> Self {
         let kind = head.content_type();
+        let remaining = remaining::read(&head.headers).map(Box::new);
+        if let Some(coding) = head.coding() {
+            let failed = Some(classify::compressed(&head, coding));
+            let body = Body::Failure(Vec::new());
+            return Self { head, decoder, body, failed, progress: Progress::Open, remaining };
+        }
         let body = if !(200..300).contains(&head.status) {
             Body::Failure(Vec::new())
         } else if kind == "application/json" || kind.ends_with("+json") {
             Body::Document(Vec::new())
         } else if kind == "text/event-stream" {
             Body::Events(sse::Decoder::default(), Vec::new())
+        } else if matches!(kind.as_str(), "application/x-ndjson" | "application/jsonl") {
+            Body::Events(sse::Decoder::of_lines(), Vec::new())
         } else if matches!(kind.as_str(), "" | "text/plain" | "application/octet-stream") {
             Body::Unnamed(Vec::new())
         } else {
             Body::Failure(Vec::new())
         };
-        let remaining = remaining::read(&head.headers).map(Box::new);
         Self { head, decoder, body, failed: None, progress: Progress::Open, remaining }
     }
 
@@ -74,8 +85,17 @@ impl Reader {
         matches!(self.body, Body::Failure(_))
     }
 
+    /// What is wanted of the body before any of it has come.
+    #[must_use]
+    pub fn wants(&self) -> Wants {
+        if self.failed.is_some() { Wants::Nothing } else { Wants::More }
+    }
+
     /// Takes the next bytes of the body and says whether more are wanted.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Wants {
+        if self.failed.is_some() {
+            return Wants::Nothing;
+        }
         if let Body::Unnamed(start) = &mut self.body {
             start.extend_from_slice(bytes);
             let start = std::mem::take(start);
@@ -93,8 +113,9 @@ impl Reader {
                 return if body.len() < MAX_ERROR_BODY { Wants::More } else { Wants::Nothing };
             }
             Body::Document(body) => {
-                if body.len() + bytes.len() > sse::MAX_STREAM {
-                    self.failed = Some(too_large(sse::TooLarge::Stream));
+                if body.len() + bytes.len() > MAX_DOCUMENT {
+                    let most = MAX_DOCUMENT >> 20;
+                    self.failed = Some(beyond(format!("the answer is larger than {most} MiB")));
                     return Wants::Nothing;
                 }
                 body.extend_from_slice(bytes);
@@ -103,7 +124,7 @@ impl Reader {
             Body::Unnamed(_) => return Wants::More,
             Body::Events(decoder, frames) => {
                 if let Err(large) = decoder.push(bytes, frames) {
-                    self.failed = Some(too_large(large));
+                    self.failed = Some(beyond(large.to_string()));
                 }
             }
         }
@@ -123,7 +144,12 @@ impl Reader {
             if self.progress == Progress::Closed {
                 continue;
             }
-            match self.decoder.event(&event, sink) {
+            let told = if event.garbled {
+                Err(classify::unreadable_event())
+            } else {
+                self.decoder.event(&event, sink)
+            };
+            match told {
                 Ok(progress) => self.progress = progress,
                 // Half a frame behind a complete answer takes nothing from it.
                 Err(failure)
@@ -175,6 +201,10 @@ impl Reader {
             Body::Failure(body) | Body::Unnamed(body) => {
                 self.failed = Some(classify::response(&self.head, body));
             }
+            Body::Document(body) if values(body) > MAX_VALUES => {
+                let message = format!("the answer's JSON holds more than {MAX_VALUES} values");
+                self.failed = Some(beyond(message));
+            }
             Body::Document(body) => match serde_json::from_slice(body) {
                 Ok(document) => {
                     if let Err(failure) = self.decoder.whole(&document, sink) {
@@ -206,8 +236,26 @@ fn with_remaining(
     }
 }
 
-fn too_large(large: sse::TooLarge) -> Failure {
-    Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", large.to_string())
+/// The failure of an answer beyond a bound.
+fn beyond(message: String) -> Failure {
+    let failure =
+        Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", message);
+    Failure { scope: Scope::Path, ..failure }
+}
+
+/// At most how many values a JSON text holds: one more than its commas and opening brackets outside of strings.
+fn values(text: &[u8]) -> usize {
+    let (mut in_string, mut escaped, mut count) = (false, false, 1);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// The failure of a document that cannot be parsed. It may hold half an answer, so it is not quoted.

@@ -1,5 +1,7 @@
 //! The request of a generated content: the model stands in its path.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use crate::domain::message::{Message, Speaker};
@@ -24,7 +26,10 @@ pub(super) fn path(id: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 path.push(char::from(byte));
             }
-            _ => path.push_str(&format!("%{byte:02X}")),
+            _ => {
+                // Writing to a string cannot fail.
+                let _ = write!(path, "%{byte:02X}");
+            }
         }
     }
     path.push_str(":streamGenerateContent");

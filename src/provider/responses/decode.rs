@@ -35,7 +35,7 @@ impl ResponseDecoder {
                 self.answer.think(delta, sink);
             }
             "response.output_item.added" => self.added(event),
-            "response.function_call_arguments.delta" if self.tool == place(event) => {
+            "response.function_call_arguments.delta" if self.tool == Some(place(event)) => {
                 self.answer.argue(delta, sink);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
@@ -50,7 +50,7 @@ impl ResponseDecoder {
     fn added(&mut self, event: &Value) {
         let calls = event.pointer("/item/type").and_then(Value::as_str) == Some("function_call");
         if calls && self.tool.is_none() {
-            self.tool = place(event);
+            self.tool = Some(place(event));
             self.answer.call();
         }
     }
@@ -144,8 +144,9 @@ impl Decoder for ResponseDecoder {
     }
 }
 
-fn place(event: &Value) -> Option<u64> {
-    Some(event.get("output_index").and_then(Value::as_u64).unwrap_or_default())
+/// Its item's place among the output items.
+fn place(event: &Value) -> u64 {
+    event.get("output_index").and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// Counts; reasoning is inside the output, cached input inside the input.
