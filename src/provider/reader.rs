@@ -20,6 +20,8 @@ pub const MAX_ERROR_BODY: usize = 64 << 10;
 pub const MAX_DOCUMENT: usize = 8 << 20;
 /// Most values in it. Parsed, a value of two bytes takes 72, so that bytes alone bound no memory.
 const MAX_VALUES: usize = 100_000;
+/// Most bytes that are read behind the last event of a stream.
+const MAX_BEHIND: usize = 64 << 10;
 
 /// A response being read.
 pub struct Reader {
@@ -29,6 +31,8 @@ pub struct Reader {
     failed: Option<Failure>,
     progress: Progress,
     remaining: Option<Box<Remaining>>,
+    /// Bytes behind the last event.
+    behind: usize,
 }
 
 enum Body {
@@ -61,7 +65,8 @@ impl Reader {
         if let Some(coding) = head.coding() {
             let failed = Some(classify::compressed(&head, coding));
             let body = Body::Failure(Vec::new());
-            return Self { head, decoder, body, failed, progress: Progress::Open, remaining };
+            let progress = Progress::Open;
+            return Self { head, decoder, body, failed, progress, remaining, behind: 0 };
         }
         let body = if !(200..300).contains(&head.status) {
             Body::Failure(Vec::new())
@@ -76,7 +81,8 @@ impl Reader {
         } else {
             Body::Failure(Vec::new())
         };
-        Self { head, decoder, body, failed: None, progress: Progress::Open, remaining }
+        let progress = Progress::Open;
+        Self { head, decoder, body, failed: None, progress, remaining, behind: 0 }
     }
 
     /// Whether what is read is an error's body, which need not be waited for.
@@ -95,6 +101,11 @@ impl Reader {
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Wants {
         if self.failed.is_some() {
             return Wants::Nothing;
+        }
+        if self.progress == Progress::Closed {
+            // Behind the last event only the connection's end is of use, and not at any price.
+            self.behind += bytes.len();
+            return if self.behind > MAX_BEHIND { Wants::Nothing } else { Wants::End };
         }
         if let Body::Unnamed(start) = &mut self.body {
             start.extend_from_slice(bytes);
@@ -123,12 +134,17 @@ impl Reader {
             }
             Body::Unnamed(_) => return Wants::More,
             Body::Events(decoder, frames) => {
-                if let Err(large) = decoder.push(bytes, frames) {
-                    self.failed = Some(beyond(large.to_string()));
+                let pushed = decoder.push(bytes, frames);
+                self.take_frames(sink);
+                if let Err(large) = pushed {
+                    // A bound that is met behind a complete answer takes nothing from it.
+                    if self.progress == Progress::Open {
+                        self.failed.get_or_insert_with(|| beyond(large.to_string()));
+                    }
+                    return Wants::Nothing;
                 }
             }
         }
-        self.take_frames(sink);
         match self.progress {
             _ if self.failed.is_some() => Wants::Nothing,
             Progress::Open => Wants::More,

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::anthropic::Anthropic;
 use super::chat::Chat;
 use super::classify::{Head, Lost, exception, lost};
 use super::dialect::Dialect;
-use super::fixture::{exchange, read};
+use super::fixture::{exchange, of_type, read};
 use super::gemini::Gemini;
 use super::responses::Responses;
 use super::{Broken, Reply};
+use crate::domain::failure::FailureClass;
 use crate::domain::model::Structured;
 use crate::domain::provider::ChatQuirks;
 
@@ -167,6 +169,82 @@ fn a_recorded_stream_reads_the_same_wherever_it_is_cut() {
         for at in (0..body.len()).step_by(3) {
             let (left, right) = body.split_at(at);
             assert_eq!(response(case, &[left, right]), whole, "{} at {at}", case["id"]);
+        }
+    }
+}
+
+/// Recorded streams of the same answer, and who speaks so.
+fn answers() -> Vec<(&'static str, Box<dyn Dialect>, &'static str)> {
+    macro_rules! body {
+        ($folder:literal) => {
+            include_str!(concat!("../../tests/fixtures/provider/", $folder, "/answer.sse"))
+        };
+    }
+    let chat = || Box::new(Chat { quirks: ChatQuirks::NONE });
+    vec![
+        ("chat", chat(), body!("chat")),
+        ("azure", chat(), body!("azure")),
+        ("databricks", chat(), body!("databricks")),
+        ("deepseek", chat(), body!("deepseek")),
+        ("groq", chat(), body!("groq")),
+        ("mistral", chat(), body!("mistral")),
+        ("openrouter", chat(), body!("openrouter")),
+        ("anthropic", Box::new(Anthropic), body!("anthropic")),
+        ("gemini", Box::new(Gemini), body!("gemini")),
+        ("openai_responses", Box::new(Responses), body!("openai_responses")),
+    ]
+}
+
+fn streamed(dialect: &dyn Dialect, body: &[u8]) -> Result<Reply, Broken> {
+    read(dialect, &exchange(Structured::Instruct, None), of_type("text/event-stream"), &[body]).0
+}
+
+const ANSWER: &str = "The capital is Paris.";
+
+#[test]
+fn a_stream_that_breaks_off_anywhere_is_the_whole_answer_or_a_failure_that_keeps_its_part() {
+    for (name, dialect, body) in answers() {
+        let mut complete = false;
+        for at in 0..=body.len() {
+            match streamed(&*dialect, &body.as_bytes()[..at]) {
+                Ok(reply) => {
+                    assert_eq!(reply.text, ANSWER, "{name} at {at}");
+                    complete = true;
+                }
+                Err(broken) => {
+                    assert!(!complete, "{name} at {at}: {broken:?}");
+                    let class = broken.failure.class;
+                    assert_eq!(class, FailureClass::StreamInterrupted, "{name} at {at}");
+                    assert!(ANSWER.starts_with(&broken.partial), "{name} at {at}: {broken:?}");
+                }
+            }
+        }
+        assert!(complete, "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_stream_that_was_tampered_with_never_panics_and_is_never_a_blank_answer(
+        which in 0_usize..10, at in 0.0..1.0, length in 0_usize..40, byte in any::<u8>(), how in 0_u8..3,
+    ) {
+        let (name, dialect, body) = answers().swap_remove(which);
+        let mut bytes = body.as_bytes().to_vec();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a place in a short text")]
+        let start = (at * bytes.len() as f64) as usize;
+        let end = (start + length).min(bytes.len());
+        match how {
+            0 => drop(bytes.drain(start..end)),
+            1 => bytes[start..end].fill(byte),
+            _ => {
+                let again = bytes[start..end].to_vec();
+                bytes.splice(end..end, again);
+            }
+        }
+        if let Ok(reply) = streamed(&*dialect, &bytes) {
+            prop_assert!(!reply.text.trim().is_empty(), "{}", name);
         }
     }
 }

@@ -179,8 +179,9 @@ impl HttpProvider {
         loop {
             let chunk = tokio::select! {
                 biased;
-                chunk = response.chunk() => chunk,
+                // First, so that a tail without end cannot keep its bound from being seen.
                 () = elapsed(patience.as_mut()) => return reader.end(sink),
+                chunk = response.chunk() => chunk,
             };
             let wants = match chunk {
                 Ok(Some(bytes)) => reader.push(&bytes, sink),

@@ -194,3 +194,30 @@ fn a_compressed_answer_is_refused_before_any_of_it_is_read() {
         (FailureClass::ServerError, "compressed answer")
     );
 }
+
+#[test]
+fn no_more_is_taken_than_each_kind_of_body_may_have() {
+    let taken = |head: Head, start: &str, piece: &str| {
+        let mut reader = Reader::new(head, chat().decoder(&exchange()));
+        let mut sink = Heard::default();
+        reader.push(start.as_bytes(), &mut sink);
+        let piece = piece.repeat((16 << 10) / piece.len());
+        let mut taken = start.len();
+        while reader.push(piece.as_bytes(), &mut sink) != Wants::Nothing {
+            taken += piece.len();
+            assert!(taken < 64 << 20);
+        }
+        let failure = reader.end(&mut sink).unwrap_err().failure;
+        (taken + piece.len(), failure.class)
+    };
+    let within = |(bytes, class): (usize, FailureClass), bound: usize| {
+        assert_eq!(class, FailureClass::ServerError);
+        assert!(bytes >= bound && bytes <= bound + (16 << 10), "{bytes} of {bound}");
+    };
+    let comment = format!(": {}\n\n", "x".repeat(2_000));
+    within(taken(of_type("application/json"), "{", " "), MAX_DOCUMENT);
+    within(taken(of_type("text/event-stream"), "data: ", "x"), sse::MAX_EVENT);
+    within(taken(of_type("text/event-stream"), "", &comment), sse::MAX_STREAM);
+    within(taken(of_type("text/html"), "<html>", "x"), MAX_ERROR_BODY);
+    within(taken(Head { status: 500, headers: Headers::default() }, "", "x"), MAX_ERROR_BODY);
+}

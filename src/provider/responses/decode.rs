@@ -115,13 +115,14 @@ impl Decoder for ResponseDecoder {
         if let Some(failure) = classify::in_unknown(&event.unknown) {
             return Err(failure);
         }
-        let data = match event.data.trim() {
-            // Not of this dialect, but some gateways end every stream so.
-            "" | "[DONE]" => Value::Null,
-            data => serde_json::from_str(data).map_err(|_| classify::unreadable_event())?,
-        };
-        let kind = data.get("type").and_then(Value::as_str).or(event.name.as_deref());
-        self.told(kind.unwrap_or_default(), &data, sink)?;
+        let data = event.data.trim();
+        // The second is not of this dialect, but some gateways end every stream so.
+        if !matches!(data, "" | "[DONE]") {
+            let data: Value =
+                serde_json::from_str(data).map_err(|_| classify::unreadable_event())?;
+            let kind = data.get("type").and_then(Value::as_str).or(event.name.as_deref());
+            self.told(kind.unwrap_or_default(), &data, sink)?;
+        }
         Ok(if self.closed { Progress::Closed } else { Progress::Open })
     }
 
