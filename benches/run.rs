@@ -59,7 +59,7 @@ fn input() -> Value {
     json!({ "text": "the pump failed on Monday" })
 }
 
-const USAGE: Usage = Usage { input: 50, cached_input: 0, output: 10, estimated: false };
+const USAGE: Usage = Usage { input: 50, cached_input: 0, output: 10, estimated: false, cost: None };
 
 struct Instant;
 
@@ -74,7 +74,7 @@ impl Provider for Instant {
             sink.first_token();
             let text = String::from("{\"text\": \"done\"}");
             sink.piece(&text, 5);
-            Ok(Reply { text, usage: USAGE, invented: false })
+            Ok(Reply { text, usage: USAGE, invented: false, remaining: None })
         })
     }
 }

@@ -61,7 +61,7 @@ fn play(yaml: &str, input: Value, answer: impl Fn(&str, u32, u32) -> Value) -> P
         let now = Timestamp::from_millis(sent.len() as u64);
         effects.extend(run.sent(launch.attempt, now));
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let reply = Reply { text, usage: Usage::default(), invented: false };
+        let reply = Reply { text, usage: Usage::default(), invented: false, remaining: None };
         effects.extend(run.replied(launch.attempt, Ok(reply), now));
         if let Some(due) = run.next_wakeup().filter(|due| *due < Timestamp::from_millis(1_000)) {
             effects.extend(run.wake(due));

@@ -66,7 +66,7 @@ fn connected(settings: ProviderSettings) -> Providers {
 }
 
 fn chat(server: &Loopback) -> Arc<dyn Provider> {
-    let dialect = Dialect::OpenAiChat(ChatQuirks { stream_options: true });
+    let dialect = Dialect::OpenAiChat(ChatQuirks::NONE);
     connected(settings(dialect, server.url() + "/v1")).get("local").unwrap()
 }
 
@@ -122,8 +122,11 @@ const DONE: &str = "data: [DONE]\n\n";
 async fn a_streamed_answer_arrives_in_pieces_with_its_counts() {
     let server = Loopback::start([stream(&[": hello\n\n", HEL, LO, STOP, COUNTS, DONE])]).await;
     let (reply, heard) = ask(&*chat(&server)).await;
-    let usage = Usage { input: 9, cached_input: 4, output: 2, estimated: false };
-    assert_eq!(reply, Ok(Reply { text: "Hello".to_owned(), usage, invented: false }));
+    let usage = Usage { input: 9, cached_input: 4, output: 2, estimated: false, cost: None };
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Hello".to_owned(), usage, invented: false, remaining: None })
+    );
     assert_eq!((heard.first_tokens, heard.text.as_str(), heard.usage), (1, "Hello", Some(usage)));
     let request = &server.requests()[0];
     assert!(request.head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{}", request.head);
@@ -402,7 +405,10 @@ async fn an_anthropic_tools_arguments_are_the_answer() {
     let mut heard = Heard::default();
     let reply = anthropic(&server).exchange(&asked, &mut heard).await.unwrap();
     assert_eq!(reply.text, r#"{"city":"Paris"}"#);
-    assert_eq!(reply.usage, Usage { input: 27, cached_input: 5, output: 12, estimated: false });
+    assert_eq!(
+        reply.usage,
+        Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None }
+    );
     assert_eq!(heard.text, reply.text);
     let request = server.requests()[0].json();
     assert_eq!(request["tools"][0]["input_schema"], schema);
@@ -417,7 +423,7 @@ async fn a_server_that_is_not_there_is_named_without_its_query() {
     drop(server);
     // The listener closes with the server's task, which ends once it is dropped.
     tokio::task::yield_now().await;
-    let dialect = Dialect::OpenAiChat(ChatQuirks { stream_options: true });
+    let dialect = Dialect::OpenAiChat(ChatQuirks::NONE);
     let providers = connected(settings(dialect, format!("{gone}/v1?key=hidden")));
     let broken = ask(&*providers.get("local").unwrap()).await.0.unwrap_err();
     assert_eq!(

@@ -198,7 +198,7 @@ impl Provider for NoRegime {
         use crate::domain::failure::{Failure, FailureClass};
         let failure =
             Failure::of_attempt(FailureClass::BadRequest, "no such regime", self.why.clone());
-        Box::pin(async move { Err(Broken { failure, partial: String::new(), usage: None }) })
+        Box::pin(async move { Err(failure.into()) })
     }
 }
 

@@ -39,7 +39,11 @@ impl Prior {
         let provider = configuration.provider(&plan.provider_of(path).name);
         let simulated = provider.and_then(|provider| match &provider.dialect {
             Dialect::Simulated(settings) => Some((provider.name.as_str(), settings.clone())),
-            Dialect::OpenAiChat(_) | Dialect::Anthropic | Dialect::Bedrock(_) => None,
+            Dialect::OpenAiChat(_)
+            | Dialect::OpenAiResponses
+            | Dialect::Anthropic
+            | Dialect::Gemini
+            | Dialect::Bedrock(_) => None,
         });
         let usual = || SimulatorSettings { regime: DEFAULT_REGIME.to_owned(), seed: DEFAULT_SEED };
         let (name, model, settings) = match simulated {

@@ -199,6 +199,66 @@ impl Failure {
         let (evidence, message) = (evidence.into(), message.into());
         Self { class, scope: Scope::Attempt, retry_after: None, evidence, message }
     }
+
+    /// What this failure says to everyone who uses the same path, quota or provider; `None` where it speaks of its
+    /// own prompt or answer alone.
+    ///
+    /// A stream that broke, a bad answer or a refused prompt says nothing to others, and neither does what the
+    /// caller or this server did. A refused request does where every request would be (a redirect, an address
+    /// that is none): then its scope is the provider.
+    #[must_use]
+    pub fn throttle(&self) -> Option<ThrottleEvent> {
+        use FailureClass as F;
+        let concerns = match self.class {
+            F::RateLimited
+            | F::Overloaded
+            | F::QuotaExhausted
+            | F::Auth
+            | F::Permission
+            | F::ModelNotFound => true,
+            F::ServerError | F::Timeout => {
+                self.scope != Scope::Attempt || self.retry_after.is_some()
+            }
+            F::BadRequest => self.scope == Scope::Provider,
+            F::ContextOverflow
+            | F::UnsupportedParameter
+            | F::ContentFiltered
+            | F::Refusal
+            | F::StreamInterrupted
+            | F::EmptyOutput
+            | F::TruncatedOutput
+            | F::UnparseableOutput
+            | F::SchemaViolation
+            | F::CheckFailed
+            | F::Rejected
+            | F::Deadline
+            | F::Budget
+            | F::InvalidInput
+            | F::Cancelled => false,
+        };
+        // An account or key reaches at least its quota, and a stated window the path that stated it.
+        let account = matches!(self.class, F::QuotaExhausted | F::Auth);
+        let least = if account { Scope::Quota } else { Scope::Path };
+        concerns.then(|| ThrottleEvent {
+            class: self.class,
+            scope: self.scope.max(least),
+            retry_after: self.retry_after,
+            evidence: self.evidence.clone(),
+        })
+    }
+}
+
+/// What a failure says to others than its own attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThrottleEvent {
+    /// The cause.
+    pub class: FailureClass,
+    /// How far it reaches: a path, a quota or a provider, never an attempt alone.
+    pub scope: Scope,
+    /// The window the provider stated, 1 ms to a day; `None` where it stated none.
+    pub retry_after: Option<Duration>,
+    /// What the class was read from; never prompt or answer text.
+    pub evidence: String,
 }
 
 #[cfg(test)]
@@ -211,5 +271,38 @@ mod tests {
             assert_eq!(FailureClass::parse(class.as_str()), Some(class));
         }
         assert_eq!(FailureClass::parse("unknown"), None);
+    }
+
+    #[test]
+    fn what_concerns_others_is_told_to_them_and_nothing_else() {
+        use FailureClass as F;
+        let event = |class, scope, seconds: Option<u64>| {
+            let retry_after = seconds.map(Duration::from_secs);
+            Failure { scope, retry_after, ..Failure::of_attempt(class, "said so", "words") }
+                .throttle()
+        };
+        for class in F::ALL {
+            let told = event(class, Scope::Provider, None).map(|event| event.class);
+            let concerns = matches!(
+                class,
+                F::RateLimited
+                    | F::Overloaded
+                    | F::QuotaExhausted
+                    | F::Auth
+                    | F::Permission
+                    | F::ModelNotFound
+                    | F::BadRequest
+                    | F::ServerError
+                    | F::Timeout
+            );
+            assert_eq!(told, concerns.then_some(class), "{class}");
+        }
+        assert_eq!(event(F::ServerError, Scope::Attempt, None), None);
+        assert_eq!(event(F::BadRequest, Scope::Path, None), None);
+        let seven = Some(Duration::from_secs(7));
+        let narrow = event(F::Overloaded, Scope::Attempt, Some(7)).unwrap();
+        assert_eq!((narrow.scope, narrow.retry_after), (Scope::Path, seven));
+        let wide = event(F::RateLimited, Scope::Quota, Some(7)).unwrap();
+        assert_eq!((wide.scope, wide.evidence.as_str()), (Scope::Quota, "said so"));
     }
 }

@@ -1,5 +1,7 @@
 //! The neutral form of a conversation, from which every provider's payload is built anew.
 
+use super::money::Usd;
+
 /// What is sent to a model: a system prompt and the turns so far, ending with the user's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
@@ -92,4 +94,6 @@ pub struct Usage {
     pub output: u64,
     /// Whether any of these is our estimate and not the provider's count.
     pub estimated: bool,
+    /// What the provider itself says it charged; `None` where it leaves that to its price list.
+    pub cost: Option<Usd>,
 }

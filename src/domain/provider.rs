@@ -1,6 +1,7 @@
 //! A provider as the configuration names it. Secrets appear by reference only.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::money::Usd;
 
@@ -30,7 +31,11 @@ impl ProviderSettings {
     pub fn keys(&self) -> impl Iterator<Item = &SecretRef> {
         let signing = match &self.dialect {
             Dialect::Bedrock(bedrock) => bedrock.signing.as_ref(),
-            Dialect::OpenAiChat(_) | Dialect::Anthropic | Dialect::Simulated(_) => None,
+            Dialect::OpenAiChat(_)
+            | Dialect::OpenAiResponses
+            | Dialect::Anthropic
+            | Dialect::Gemini
+            | Dialect::Simulated(_) => None,
         };
         let signing = signing
             .into_iter()
@@ -53,10 +58,14 @@ impl ProviderSettings {
 pub enum Dialect {
     /// `POST {base}/chat/completions`.
     OpenAiChat(ChatQuirks),
+    /// `POST {base}/responses`.
+    OpenAiResponses,
     /// `POST {base}/v1/messages`.
     Anthropic,
     /// `POST {base}/model/{id}/converse-stream`.
     Bedrock(BedrockSettings),
+    /// `POST {base}/v1beta/models/{model}:streamGenerateContent`.
+    Gemini,
     /// No wire: drawn from a named regime.
     Simulated(SimulatorSettings),
 }
@@ -66,6 +75,47 @@ pub enum Dialect {
 pub struct ChatQuirks {
     /// Whether `stream_options: {include_usage: true}` is accepted.
     pub stream_options: bool,
+    /// Whether an answer constrained to a schema can be streamed; it comes as one document where not.
+    pub streamed_schema: bool,
+    /// Where the key goes.
+    pub key: KeyPlace,
+    /// Who does the work.
+    pub routing: Routing,
+}
+
+impl ChatQuirks {
+    /// As `OpenAI` itself has it.
+    pub const NONE: Self = Self {
+        stream_options: true,
+        streamed_schema: true,
+        key: KeyPlace::Bearer,
+        routing: Routing::Direct,
+    };
+}
+
+impl Default for ChatQuirks {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// The header in which an OpenAI-like server wants its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// `Authorization: Bearer KEY`
+    Bearer,
+    /// `api-key: KEY`, at Azure.
+    ApiKey,
+}
+
+/// Whether a server answers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// It does.
+    Direct,
+    /// It chooses among other providers (`OpenRouter`): it is asked for one that takes every parameter sent, and
+    /// for what it charged.
+    Behind,
 }
 
 /// How requests to Bedrock are vouched for.
@@ -126,6 +176,26 @@ pub struct Limits {
     pub tpm: Option<u64>,
     /// Requests at once.
     pub concurrent: Option<u32>,
+}
+
+/// What a provider says is left of its limits, as of one response. What it does not say is `None`.
+///
+/// The period is the provider's: a minute with most, for requests a day at Groq. So what is left and when it
+/// is whole again can be trusted everywhere; a limit is a rate of a minute only where its reset lies within one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// Requests that may still be sent.
+    pub requests: Option<u64>,
+    /// Requests of a whole period.
+    pub requests_limit: Option<u64>,
+    /// From the response until `requests` is whole again.
+    pub requests_reset: Option<Duration>,
+    /// Tokens that may still be used. Where a provider counts input and output apart, both together.
+    pub tokens: Option<u64>,
+    /// Tokens of a whole period.
+    pub tokens_limit: Option<u64>,
+    /// From the response until `tokens` is whole again.
+    pub tokens_reset: Option<Duration>,
 }
 
 /// What an attempt costs whose stream we close.

@@ -64,7 +64,7 @@ pub(super) async fn attempt(
         && relay.tokens > 0
     {
         let (input, output) = (launch.prompt_tokens, relay.tokens);
-        *usage = Some(Usage { input, cached_input: 0, output, estimated: true });
+        *usage = Some(Usage { input, cached_input: 0, output, estimated: true, cost: None });
     }
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
@@ -89,11 +89,7 @@ fn overrun_by(launch: &Launch, most: u64) -> Broken {
         "it sent more than {most} tokens though at most {asked} were asked for, and was closed"
     );
     let failure = Failure::of_attempt(FailureClass::ServerError, "endless answer", message);
-    Broken {
-        failure: Failure { scope: Scope::Path, ..failure },
-        partial: String::new(),
-        usage: None,
-    }
+    Failure { scope: Scope::Path, ..failure }.into()
 }
 
 impl Relay<'_> {

@@ -84,7 +84,7 @@ impl Loop {
                     Effect::Launch(launch) => {
                         let attempt = launch.attempt;
                         let broken = |failure| {
-                            let broken = Broken { failure, partial: String::new(), usage: None };
+                            let broken = Broken::from(failure);
                             (attempt, broken)
                         };
                         refused.extend(self.launch(*launch).err().map(broken));
@@ -137,7 +137,7 @@ impl Loop {
         tracing::error!(attempt = attempt.0, "the task of an attempt broke");
         let text = "the attempt's task broke; this is a fault of punctual, please report it";
         let failure = Failure::of_attempt(FailureClass::ServerError, "panic", text);
-        let broken = Broken { failure, partial: String::new(), usage: None };
+        let broken = Broken::from(failure);
         self.receive(Message { attempt, news: News::Replied(Err(broken)) })
     }
 

@@ -84,7 +84,7 @@ impl Scripted {
         let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_open.fetch_max(open, Ordering::SeqCst);
         let _open = Open(self.open.clone());
-        let usage = Usage { input: 50, cached_input: 0, output: 10, estimated: false };
+        let usage = Usage { input: 50, cached_input: 0, output: 10, estimated: false, cost: None };
         let (after, text) = match (self.script)(exchange) {
             Act::Answer(after, value) => (after, value.to_string()),
             Act::Say(after, text) => (after, text.to_owned()),
@@ -103,12 +103,12 @@ impl Scripted {
                 let scope = Scope::Path;
                 let (evidence, message) = (String::new(), format!("it says {class}"));
                 let failure = Failure { class, scope, retry_after, evidence, message };
-                return Err(Broken { failure, partial: String::new(), usage: None });
+                return Err(failure.into());
             }
         };
         sleep(Duration::from_millis(after)).await;
         sink.piece(&text, 10);
-        Ok(Reply { text, usage, invented: false })
+        Ok(Reply { text, usage, invented: false, remaining: None })
     }
 }
 

@@ -108,7 +108,7 @@ impl Machine {
         let billed = self.plan.provider_of(state.spec.path).billed_on_cancel;
         let most = u64::from(state.spec.max_tokens);
         let output = if billed { most } else { state.emitted.min(most) };
-        Usage { input: state.prompt_tokens, cached_input: 0, output, estimated: true }
+        Usage { input: state.prompt_tokens, cached_input: 0, output, estimated: true, cost: None }
     }
 
     fn settle(&mut self, attempt: AttemptId, usage: Usage, end: AttemptEnd, now: Timestamp) {
@@ -136,9 +136,11 @@ impl Machine {
         }
         let price = self.plan.path(state.spec.path).profile.price;
         let charge = |p: Price| p.charge(usage.input, usage.cached_input, usage.output);
-        let cost = price.map_or(Usd::ZERO, charge);
+        let listed = price.map(charge);
+        // What was charged goes before what a list of prices says.
+        let cost = usage.cost.or(listed).unwrap_or(Usd::ZERO);
         ledger.settle(state.reserved, cost, usage);
-        (cost, usage.estimated || price.is_none())
+        (cost, usage.cost.is_none() && (usage.estimated || price.is_none()))
     }
 
     pub(super) fn place(&self, attempt: AttemptId) -> (StepIx, ItemIx) {

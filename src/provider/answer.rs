@@ -1,7 +1,10 @@
 //! The answer as it grows: text, reasoning, counts. Shared by all decoders.
 
+use serde_json::Value;
+
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::message::{Usage, estimate_tokens};
+use crate::domain::money::Usd;
 
 use super::classify::brief;
 use super::{Broken, Exchange, Reply, Sink};
@@ -134,6 +137,7 @@ impl Answer {
             cached_input: 0,
             output: estimate_tokens(text) + self.thought,
             estimated: true,
+            cost: None,
         }
     }
 
@@ -159,7 +163,7 @@ impl Answer {
                     Some(counted) => self.settled(counted, &text),
                     None => self.estimate(&text),
                 };
-                Ok(Reply { text, usage, invented: false })
+                Ok(Reply { text, usage, invented: false, remaining: None })
             }
         }
     }
@@ -170,7 +174,7 @@ impl Answer {
         let usage = self.usage;
         let partial = if self.is_empty() { String::new() } else { self.take_text() };
         let usage = usage.map(|counted| self.settled(counted, &partial));
-        Broken { failure, partial, usage }
+        Broken { failure, partial, usage, remaining: None }
     }
 }
 
@@ -202,4 +206,20 @@ pub fn truncated(empty: bool, why: &str) -> Failure {
         "the answer reached its token bound: raise `max_tokens`"
     };
     Failure::of_attempt(FailureClass::TruncatedOutput, format!("ended by {why}"), message)
+}
+
+/// The failure of an answer that a content filter stopped, for the reason `why`.
+#[must_use]
+pub fn filtered(why: &str) -> Failure {
+    let evidence = format!("ended by {}", brief(why));
+    let message = "the provider's content filter stopped the answer";
+    Failure::of_attempt(FailureClass::ContentFiltered, evidence, message)
+}
+
+/// What a vendor says it charged, beside its counts: `OpenRouter` in dollars, xAI in ten-billionths of one.
+#[must_use]
+pub fn cost(counts: &Value) -> Option<Usd> {
+    let dollars = counts.get("cost").and_then(Value::as_f64);
+    let ticks = || counts.get("cost_in_usd_ticks").and_then(Value::as_f64);
+    dollars.or_else(|| ticks().map(|ticks| ticks / 1e10)).and_then(Usd::from_dollars)
 }

@@ -5,7 +5,7 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::provider::ChatQuirks;
+use crate::domain::provider::{ChatQuirks, KeyPlace};
 
 use super::Exchange;
 use super::dialect::{Decoder, Dialect, KeyHeader, Request};
@@ -32,6 +32,9 @@ impl Dialect for Chat {
     }
 
     fn key_header(&self) -> KeyHeader {
-        KeyHeader::Bearer
+        match self.quirks.key {
+            KeyPlace::Bearer => KeyHeader::Bearer,
+            KeyPlace::ApiKey => KeyHeader::Named("api-key"),
+        }
     }
 }

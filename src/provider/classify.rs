@@ -6,8 +6,11 @@
 
 mod body;
 mod cause;
+mod lost;
 #[cfg(test)]
 mod tests;
+
+pub use lost::{Lost, lost};
 
 use serde_json::Value;
 
@@ -52,6 +55,13 @@ impl Head {
         let value = self.headers.get("content-type").unwrap_or_default();
         value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
+
+    /// What the body is compressed with; `None` where it is as it is.
+    #[must_use]
+    pub fn coding(&self) -> Option<&str> {
+        let value = self.headers.get("content-encoding")?.trim();
+        (!value.is_empty() && !value.eq_ignore_ascii_case("identity")).then_some(value)
+    }
 }
 
 /// What a response that is no reply means.
@@ -82,6 +92,16 @@ pub fn response(head: &Head, body: &[u8]) -> Failure {
 pub fn in_stream(error: &Value) -> Failure {
     let head = Head { status: 200, headers: Headers::default() };
     response(&head, error.to_string().as_bytes())
+}
+
+/// What an exception of that name inside a stream means: Bedrock's frames carry it beside their payload.
+#[must_use]
+pub fn exception(name: &str, payload: &[u8]) -> Failure {
+    let headers = [("x-amzn-errortype", name), ("content-type", "application/json")];
+    let head = Head { status: 200, headers: headers.into_iter().collect() };
+    // The name alone tells much, so that a payload that is none takes nothing from it.
+    let shaped = serde_json::from_slice::<Value>(payload).is_ok_and(|value| value.is_object());
+    response(&head, if shaped { payload } else { b"{}" })
 }
 
 /// What lines of unknown fields mean: an error framed as `error: {..}`, or a JSON error in place of events.
@@ -118,16 +138,42 @@ pub fn no_reply(value: &Value, wanted: &str) -> Failure {
     if spoken {
         return in_stream(&serde_json::json!({"error": value}));
     }
-    let message =
-        format!("the server answered with JSON that is not {wanted}: check `base_url` and `kind`");
+    // Names of fields are no answer, and tell what it is that answers.
+    let fields = value.as_object().map(|object| object.keys().map(String::as_str).take(8));
+    let fields = fields.map(|names| brief(&names.collect::<Vec<_>>().join(", ")));
+    let holds = match fields.filter(|names| !names.is_empty()) {
+        Some(names) => format!(" (its fields: {names})"),
+        None => String::new(),
+    };
+    let message = format!(
+        "the server answered with JSON that is not {wanted}{holds}: check `base_url` and `kind`"
+    );
     let failure = Failure::of_attempt(FailureClass::ServerError, "200 of another kind", message);
+    Failure { scope: Scope::Path, ..failure }
+}
+
+/// The failure of a body that is compressed although nothing of the kind was asked for. It is not inflated: a small
+/// one may be large, and what it says is not known.
+#[must_use]
+pub fn compressed(head: &Head, coding: &str) -> Failure {
+    let coding = brief(coding);
+    if !(200..300).contains(&head.status) {
+        let failure = response(head, b"");
+        let message = format!("HTTP {} with a body in {coding} that is not read", head.status);
+        return Failure { message, ..failure };
+    }
+    let message = format!(
+        "the server sends its answer in {coding}, which was not asked for: a proxy on the way to \
+         `base_url` may do it"
+    );
+    let failure = Failure::of_attempt(FailureClass::ServerError, "compressed answer", message);
     Failure { scope: Scope::Path, ..failure }
 }
 
 /// The failure of a stream with an event in it that cannot be read.
 #[must_use]
 pub fn unreadable_event() -> Failure {
-    let message = "the stream holds an event that is not JSON";
+    let message = "the stream holds an event that is not JSON or not UTF-8";
     Failure::of_attempt(FailureClass::StreamInterrupted, "unreadable event", message)
 }
 

@@ -1,6 +1,7 @@
 //! Adapters to the models: one exchange in, one classified reply out.
 //!
-//! A dialect ([`chat`], [`anthropic`], `bedrock`) is pure: it encodes an [`Exchange`] and decodes what comes back.
+//! A dialect ([`chat`], [`responses`], [`anthropic`], [`gemini`], `bedrock`) is pure: it encodes an [`Exchange`] and
+//! decodes what comes back.
 //! [`reader`] turns a response's bytes into events for it, [`classify`] says what a failure means, and
 //! [`transport`] is the only part that does I/O, so that a further dialect needs no I/O of its own.
 
@@ -14,12 +15,20 @@ pub mod constraint;
 pub mod dialect;
 #[cfg(feature = "bedrock")]
 pub mod event_stream;
+#[cfg(test)]
+mod fixture;
+pub mod gemini;
 pub mod reader;
 pub mod registry;
+pub mod remaining;
+pub mod responses;
 pub mod retry_window;
 pub mod secret;
 pub mod sse;
+#[cfg(test)]
+mod tests;
 pub mod transport;
+pub mod turns;
 
 pub mod simulated;
 
@@ -32,6 +41,7 @@ use serde_json::Value;
 use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
+use crate::domain::provider::Remaining;
 
 /// One request to one model.
 #[derive(Clone, Debug)]
@@ -94,6 +104,8 @@ pub struct Reply {
     pub usage: Usage,
     /// Whether the simulator made the answer up by shape, so that what it says means nothing.
     pub invented: bool,
+    /// What the provider says is left of its limits.
+    pub remaining: Option<Box<Remaining>>,
 }
 
 /// An exchange without a complete reply.
@@ -105,6 +117,15 @@ pub struct Broken {
     pub partial: String,
     /// As counted, where it was.
     pub usage: Option<Usage>,
+    /// What the provider says is left of its limits.
+    pub remaining: Option<Box<Remaining>>,
+}
+
+impl From<Failure> for Broken {
+    /// An exchange of which nothing but its failure is known.
+    fn from(failure: Failure) -> Self {
+        Self { failure, partial: String::new(), usage: None, remaining: None }
+    }
 }
 
 /// A boxed future, so that providers can be held as trait objects.

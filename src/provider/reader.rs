@@ -6,17 +6,24 @@
 #[cfg(test)]
 mod tests;
 
-use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::failure::{Failure, FailureClass, Scope};
+use crate::domain::provider::Remaining;
 
 use super::classify::{self, Head};
 use super::dialect::{Decoder, Progress};
 #[cfg(feature = "bedrock")]
 use super::event_stream;
 use super::sse::{self, Frame};
-use super::{Broken, Reply, Sink};
+use super::{Broken, Reply, Sink, remaining};
 
 /// Most bytes of an error body that are read.
 pub const MAX_ERROR_BODY: usize = 64 << 10;
+/// Most bytes of an answer that comes as one document: as much text as the JSON gate looks at.
+pub const MAX_DOCUMENT: usize = 8 << 20;
+/// Most values in it. Parsed, a value of two bytes takes 72, so that bytes alone bound no memory.
+const MAX_VALUES: usize = 100_000;
+/// Most bytes that are read behind the last event of a stream.
+const MAX_BEHIND: usize = 64 << 10;
 
 /// A response being read.
 pub struct Reader {
@@ -25,6 +32,9 @@ pub struct Reader {
     body: Body,
     failed: Option<Failure>,
     progress: Progress,
+    remaining: Option<Box<Remaining>>,
+    /// Bytes behind the last event.
+    behind: usize,
 }
 
 enum Body {
@@ -45,7 +55,9 @@ enum Framing {
 impl Framing {
     fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
         match self {
-            Self::Sse(decoder) => decoder.push(bytes, frames).map_err(too_large),
+            Self::Sse(decoder) => {
+                decoder.push(bytes, frames).map_err(|large| beyond(large.to_string()))
+            }
             #[cfg(feature = "bedrock")]
             Self::Binary(decoder) => decoder.push(bytes, frames).map_err(|error| broken(&error)),
         }
@@ -82,12 +94,21 @@ impl Reader {
     #[must_use]
     pub fn new(head: Head, decoder: Box<dyn Decoder>) -> Self {
         let kind = head.content_type();
+        let remaining = remaining::read(&head.headers).map(Box::new);
+        if let Some(coding) = head.coding() {
+            let failed = Some(classify::compressed(&head, coding));
+            let body = Body::Failure(Vec::new());
+            let progress = Progress::Open;
+            return Self { head, decoder, body, failed, progress, remaining, behind: 0 };
+        }
         let body = if !(200..300).contains(&head.status) {
             Body::Failure(Vec::new())
         } else if kind == "application/json" || kind.ends_with("+json") {
             Body::Document(Vec::new())
         } else if kind == "text/event-stream" {
             Body::Events(Framing::Sse(sse::Decoder::default()), Vec::new())
+        } else if matches!(kind.as_str(), "application/x-ndjson" | "application/jsonl") {
+            Body::Events(Framing::Sse(sse::Decoder::of_lines()), Vec::new())
         } else if let Some(framing) = binary(&kind) {
             Body::Events(framing, Vec::new())
         } else if matches!(kind.as_str(), "" | "text/plain" | "application/octet-stream") {
@@ -95,7 +116,8 @@ impl Reader {
         } else {
             Body::Failure(Vec::new())
         };
-        Self { head, decoder, body, failed: None, progress: Progress::Open }
+        let progress = Progress::Open;
+        Self { head, decoder, body, failed: None, progress, remaining, behind: 0 }
     }
 
     /// Whether what is read is an error's body, which need not be waited for.
@@ -104,8 +126,22 @@ impl Reader {
         matches!(self.body, Body::Failure(_))
     }
 
+    /// What is wanted of the body before any of it has come.
+    #[must_use]
+    pub fn wants(&self) -> Wants {
+        if self.failed.is_some() { Wants::Nothing } else { Wants::More }
+    }
+
     /// Takes the next bytes of the body and says whether more are wanted.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Wants {
+        if self.failed.is_some() {
+            return Wants::Nothing;
+        }
+        if self.progress == Progress::Closed {
+            // Behind the last event only the connection's end is of use, and not at any price.
+            self.behind += bytes.len();
+            return if self.behind > MAX_BEHIND { Wants::Nothing } else { Wants::End };
+        }
         if let Body::Unnamed(start) = &mut self.body {
             start.extend_from_slice(bytes);
             let start = std::mem::take(start);
@@ -116,26 +152,33 @@ impl Reader {
             self.body = body;
             return self.push(&start, sink);
         }
-        let unreadable = match &mut self.body {
+        match &mut self.body {
             Body::Failure(body) => {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 return if body.len() < MAX_ERROR_BODY { Wants::More } else { Wants::Nothing };
             }
             Body::Document(body) => {
-                if body.len() + bytes.len() > sse::MAX_STREAM {
-                    self.failed = Some(too_large(sse::TooLarge::Stream));
+                if body.len() + bytes.len() > MAX_DOCUMENT {
+                    let most = MAX_DOCUMENT >> 20;
+                    self.failed = Some(beyond(format!("the answer is larger than {most} MiB")));
                     return Wants::Nothing;
                 }
                 body.extend_from_slice(bytes);
                 return Wants::More;
             }
             Body::Unnamed(_) => return Wants::More,
-            Body::Events(framing, frames) => framing.push(bytes, frames).err(),
-        };
-        self.take_frames(sink);
-        if let Some(failure) = unreadable {
-            self.fail(failure);
+            Body::Events(framing, frames) => {
+                let pushed = framing.push(bytes, frames);
+                self.take_frames(sink);
+                if let Err(failure) = pushed {
+                    // A bound that is met behind a complete answer takes nothing from it.
+                    if self.progress == Progress::Open {
+                        self.failed.get_or_insert(failure);
+                    }
+                    return Wants::Nothing;
+                }
+            }
         }
         match self.progress {
             _ if self.failed.is_some() => Wants::Nothing,
@@ -152,7 +195,12 @@ impl Reader {
             if self.progress == Progress::Closed {
                 continue;
             }
-            match self.decoder.event(&event, sink) {
+            let told = if event.garbled {
+                Err(classify::unreadable_event())
+            } else {
+                self.decoder.event(&event, sink)
+            };
+            match told {
                 Ok(progress) => self.progress = progress,
                 Err(failure) => self.fail(failure),
             }
@@ -178,10 +226,11 @@ impl Reader {
         if self.failed.is_none() {
             self.drain(sink);
         }
-        match self.failed.take() {
+        let ended = match self.failed.take() {
             Some(failure) => Err(self.decoder.abort(failure)),
             None => self.decoder.finish(),
-        }
+        };
+        with_remaining(ended, self.remaining)
     }
 
     /// Ends the response whose connection broke. An answer that was complete by then stands.
@@ -192,19 +241,24 @@ impl Reader {
         if matches!(self.body, Body::Events(..)) && self.failed.is_none() {
             self.drain(sink);
         }
-        match self.failed.take() {
+        let ended = match self.failed.take() {
             Some(said) if said.class != FailureClass::StreamInterrupted => {
                 Err(self.decoder.abort(said))
             }
             None if self.progress != Progress::Open => self.decoder.finish(),
             _ => Err(self.decoder.abort(failure)),
-        }
+        };
+        with_remaining(ended, self.remaining)
     }
 
     fn drain(&mut self, sink: &mut dyn Sink) {
         match &mut self.body {
             Body::Failure(body) | Body::Unnamed(body) => {
                 self.failed = Some(classify::response(&self.head, body));
+            }
+            Body::Document(body) if values(body) > MAX_VALUES => {
+                let message = format!("the answer's JSON holds more than {MAX_VALUES} values");
+                self.failed = Some(beyond(message));
             }
             Body::Document(body) => match serde_json::from_slice(body) {
                 Ok(document) => {
@@ -244,15 +298,44 @@ fn binary(_: &str) -> Option<Framing> {
 fn broken(error: &event_stream::Unreadable) -> Failure {
     use event_stream::Unreadable;
     let evidence = match error {
-        Unreadable::TooLarge(large) => return too_large(*large),
+        Unreadable::TooLarge(large) => return beyond(large.to_string()),
         Unreadable::Damaged(_) => "damaged frame",
         Unreadable::Cut => "end of stream within a frame",
     };
     Failure::of_attempt(FailureClass::StreamInterrupted, evidence, error.to_string())
 }
 
-fn too_large(large: sse::TooLarge) -> Failure {
-    Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", large.to_string())
+/// The outcome together with what the response's head said.
+fn with_remaining(
+    ended: Result<Reply, Broken>,
+    remaining: Option<Box<Remaining>>,
+) -> Result<Reply, Broken> {
+    match ended {
+        Ok(reply) => Ok(Reply { remaining, ..reply }),
+        Err(broken) => Err(Broken { remaining, ..broken }),
+    }
+}
+
+/// The failure of an answer beyond a bound.
+fn beyond(message: String) -> Failure {
+    let failure =
+        Failure::of_attempt(FailureClass::ServerError, "answer beyond its bound", message);
+    Failure { scope: Scope::Path, ..failure }
+}
+
+/// At most how many values a JSON text holds: one more than its commas and opening brackets outside of strings.
+fn values(text: &[u8]) -> usize {
+    let (mut in_string, mut escaped, mut count) = (false, false, 1);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// The failure of a document that cannot be parsed. It may hold half an answer, so it is not quoted.

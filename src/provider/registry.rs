@@ -16,6 +16,8 @@ use crate::domain::provider::{Dialect as Kind, HeaderValue, ProviderSettings, Si
 use super::anthropic::Anthropic;
 use super::chat::Chat;
 use super::dialect::{Dialect, KeyHeader};
+use super::gemini::Gemini;
+use super::responses::Responses;
 use super::secret::{Secret, SecretError};
 use super::transport::{Clients, HttpProvider, Sign};
 use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
@@ -86,6 +88,7 @@ pub fn connect(
     for one in settings {
         let dialect: Box<dyn Dialect> = match &one.dialect {
             Kind::OpenAiChat(quirks) => Box::new(Chat { quirks: *quirks }),
+            Kind::OpenAiResponses => Box::new(Responses),
             Kind::Anthropic => Box::new(Anthropic),
             #[cfg(feature = "bedrock")]
             Kind::Bedrock(_) => Box::new(super::bedrock::Bedrock),
@@ -94,6 +97,7 @@ pub fn connect(
                 errors.push(ConnectError::NotBuilt { name: one.name.clone(), kind: "bedrock" });
                 continue;
             }
+            Kind::Gemini => Box::new(Gemini),
             Kind::Simulated(simulator) => {
                 providers.by_name.insert(one.name.clone(), simulate(one, simulator));
                 continue;
@@ -243,6 +247,6 @@ impl Provider for Unready {
             scope: Scope::Provider,
             ..Failure::of_attempt(FailureClass::Auth, "no key", self.why.clone())
         };
-        Box::pin(async move { Err(Broken { failure, partial: String::new(), usage: None }) })
+        Box::pin(async move { Err(failure.into()) })
     }
 }

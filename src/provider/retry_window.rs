@@ -151,7 +151,7 @@ fn resets(headers: &Headers) -> Option<Duration> {
 }
 
 /// A reset as a duration, seconds, a moment since 1970 in seconds or milliseconds, or a date.
-fn reset_in(headers: &Headers, value: &str) -> Option<Duration> {
+pub(super) fn reset_in(headers: &Headers, value: &str) -> Option<Duration> {
     let value = value.trim();
     let wait = match value.parse::<i64>() {
         Ok(ms) if ms >= 100_000_000_000 => from_date(headers, ms),

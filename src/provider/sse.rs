@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 /// Most bytes of one event, its line breaks and field names included.
 pub const MAX_EVENT: usize = 1 << 20;
 /// Most bytes of one stream.
@@ -29,6 +31,8 @@ pub struct Event {
     pub data: String,
     /// Lines of fields this decoder does not know, as they came; a bare `error: {..}` is one.
     pub unknown: Vec<String>,
+    /// Whether bytes of it were no UTF-8, so that its data are not what was sent.
+    pub garbled: bool,
 }
 
 /// A stream that grew beyond its bounds.
@@ -52,9 +56,16 @@ pub struct Decoder {
     total: usize,
     after_cr: bool,
     lines: u64,
+    bare: bool,
 }
 
 impl Decoder {
+    /// A decoder of bare lines, each the data of an event: `application/x-ndjson`.
+    #[must_use]
+    pub fn of_lines() -> Self {
+        Self { bare: true, ..Self::default() }
+    }
+
     /// Takes the next bytes, however they were cut, and appends the frames they complete to `out`.
     ///
     /// # Errors
@@ -105,6 +116,13 @@ impl Decoder {
             return;
         }
         let line = String::from_utf8_lossy(bytes);
+        let garbled = matches!(line, Cow::Owned(_));
+        if self.bare {
+            self.event = Event { data: line.into_owned(), garbled, ..Event::default() };
+            self.has_data = true;
+            self.end_event(out);
+            return;
+        }
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
@@ -117,6 +135,7 @@ impl Decoder {
                     self.event.data.push('\n');
                 }
                 self.has_data = true;
+                self.event.garbled |= garbled;
                 self.event.data.push_str(value);
             }
             "event" => self.event.name = Some(value.to_owned()),

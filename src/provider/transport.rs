@@ -15,7 +15,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 
-use super::classify::{Head, brief};
+use super::classify::{Head, Lost, brief, lost};
 use super::dialect::Dialect;
 use super::reader::{Reader, Wants};
 use super::secret::Secret;
@@ -187,7 +187,7 @@ impl HttpProvider {
             () = sleep(STALE) => None,
         };
         match (soon, again) {
-            (Some(Err(error)), Some(again)) if is_lost(&error) => self.client.execute(again).await,
+            (Some(Err(error)), Some(again)) if is_stale(&error) => self.client.execute(again).await,
             (Some(sent), _) => sent,
             (None, _) => first.await,
         }
@@ -199,14 +199,18 @@ impl HttpProvider {
         mut reader: Reader,
         sink: &mut dyn Sink,
     ) -> Result<Reply, Broken> {
-        let mut phase = Wants::More;
+        let mut phase = reader.wants();
+        if phase == Wants::Nothing {
+            return reader.end(sink);
+        }
         let mut patience: Option<Pin<Box<Sleep>>> =
             reader.is_failure().then(|| Box::pin(sleep(ERROR_BODY)));
         loop {
             let chunk = tokio::select! {
                 biased;
-                chunk = response.chunk() => chunk,
+                // First, so that a tail without end cannot keep its bound from being seen.
                 () = elapsed(patience.as_mut()) => return reader.end(sink),
+                chunk = response.chunk() => chunk,
             };
             let wants = match chunk {
                 Ok(Some(bytes)) => reader.push(&bytes, sink),
@@ -231,29 +235,33 @@ impl HttpProvider {
     fn unreached(&self, error: &reqwest::Error) -> Failure {
         let place = shown(&self.base);
         let why = cause(error);
-        let (class, scope, evidence, message) = if error.is_timeout() && error.is_connect() {
-            let message = format!("cannot reach {place}: no connection within 10 s");
-            (FailureClass::Timeout, Scope::Provider, "connect timeout", message)
-        } else if error.is_timeout() {
-            let message = format!("the connection to {place} timed out without an answer");
-            (FailureClass::Timeout, Scope::Path, "connection timeout", message)
-        } else if error.is_connect() {
-            let ask = if is_loopback(&self.base) {
-                "is the server running"
-            } else {
-                "check `base_url` and the network"
-            };
-            let message = format!("cannot reach {place}: {why}; {ask}");
-            let message = if is_loopback(&self.base) { message + "?" } else { message };
-            (FailureClass::ServerError, Scope::Provider, "no connection", message)
-        } else if error.is_builder() {
+        if error.is_builder() {
             let message = format!("the request to {place} cannot be built: {why}");
-            (FailureClass::BadRequest, Scope::Provider, "unbuildable request", message)
-        } else {
-            let message = format!("{place} closed the connection without an answer: {why}");
-            (FailureClass::StreamInterrupted, Scope::Attempt, "connection lost", message)
+            let failure =
+                Failure::of_attempt(FailureClass::BadRequest, "unbuildable request", message);
+            return Failure { scope: Scope::Provider, ..failure };
+        }
+        let failure = lost_without_answer(error);
+        let near = is_loopback(&self.base);
+        let message = match (failure.class, failure.scope) {
+            (FailureClass::Timeout, Scope::Provider) => {
+                format!("cannot reach {place}: no connection within 10 s")
+            }
+            (FailureClass::Timeout, _) => {
+                format!("the connection to {place} timed out without an answer")
+            }
+            (FailureClass::ServerError, _) if !error.is_connect() => {
+                format!("{place} answers something that is not HTTP: {why}; check `base_url`")
+            }
+            (FailureClass::ServerError, _) if near => {
+                format!("cannot reach {place}: {why}; is the server running?")
+            }
+            (FailureClass::ServerError, _) => {
+                format!("cannot reach {place}: {why}; check `base_url` and the network")
+            }
+            _ => format!("{place} closed the connection without an answer: {why}"),
         };
-        Failure { scope, ..Failure::of_attempt(class, evidence, message) }
+        Failure { message, ..failure }
     }
 
     /// A request that cannot be vouched for.
@@ -265,12 +273,10 @@ impl HttpProvider {
 
     /// The response broke off.
     fn interrupted(&self, error: &reqwest::Error) -> Failure {
+        let words = error.to_string();
+        let of = Lost { connecting: false, timed_out: false, answered: true, words: &words };
         let message = format!("the connection to {} broke: {}", shown(&self.base), cause(error));
-        Failure::of_attempt(
-            FailureClass::StreamInterrupted,
-            "connection lost in mid-stream",
-            message,
-        )
+        Failure { message, ..lost(&of) }
     }
 
     fn struck(&self, mut broken: Broken) -> Broken {
@@ -310,9 +316,14 @@ fn strike_halves(message: &str, secret: &str) -> String {
     parts.join("…")
 }
 
-/// Whether a connection that stood was closed before any answer.
-fn is_lost(error: &reqwest::Error) -> bool {
-    !error.is_connect() && !error.is_timeout() && !error.is_builder()
+/// Whether a connection that stood was closed before any answer, which is no one's fault.
+fn is_stale(error: &reqwest::Error) -> bool {
+    !error.is_builder() && lost_without_answer(error).class == FailureClass::StreamInterrupted
+}
+
+fn lost_without_answer(error: &reqwest::Error) -> Failure {
+    let (connecting, timed_out) = (error.is_connect(), error.is_timeout());
+    lost(&Lost { connecting, timed_out, answered: false, words: &cause(error) })
 }
 
 async fn elapsed(patience: Option<&mut Pin<Box<Sleep>>>) {

@@ -27,7 +27,7 @@ struct Invalid {
 impl Run {
     /// Examines a complete reply: the event it amounts to.
     pub(super) fn examine(&mut self, step: StepIx, attempt: AttemptId, reply: Reply) -> Event {
-        let Reply { text, usage, invented } = reply;
+        let Reply { text, usage, invented, remaining: _ } = reply;
         let workflow = self.workflow.clone();
         let of = &workflow.steps[step.at()];
         let answer = match &of.work {
@@ -103,7 +103,7 @@ impl Run {
             | F::Cancelled => !partial.is_empty(),
         };
         let output = if answered { estimate_tokens(partial) } else { 0 };
-        Usage { input: 0, cached_input: 0, output, estimated: answered }
+        Usage { input: 0, cached_input: 0, output, estimated: answered, cost: None }
     }
 }
 

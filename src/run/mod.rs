@@ -220,7 +220,7 @@ impl Run {
         let event = match reply {
             Ok(reply) => self.examine(step, attempt, reply),
             Err(broken) => {
-                let Broken { failure, partial, usage } = broken;
+                let Broken { failure, partial, usage, remaining: _ } = broken;
                 let usage = usage.unwrap_or_else(|| Self::sent_usage(&failure, &partial));
                 self.answers.insert(attempt, Answered { text: partial, ..Answered::default() });
                 Event::Failed { attempt, failure, usage }

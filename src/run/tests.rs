@@ -25,8 +25,12 @@ fn answered(build: Build, text: &str) -> (Run, Vec<Effect>) {
     let mut run = Run::new(RunId::new(1), build.done(), input, Duration::from_secs(20), 7);
     run.start(Vec::new(), Timestamp::ZERO);
     run.sent(AttemptId(0), Timestamp::ZERO);
-    let reply =
-        Reply { text: json!({"text": text}).to_string(), usage: Usage::default(), invented: false };
+    let reply = Reply {
+        text: json!({"text": text}).to_string(),
+        usage: Usage::default(),
+        invented: false,
+        remaining: None,
+    };
     let effects = run.replied(AttemptId(0), Ok(reply), Timestamp::from_millis(900));
     (run, effects)
 }
@@ -81,7 +85,12 @@ fn an_answer_that_no_validator_vouches_for_is_not_offered_to_the_next_run() {
 
 fn say(run: &mut Run, attempt: u32, answer: &Value, at: u64) -> Vec<Effect> {
     run.sent(AttemptId(attempt), Timestamp::from_millis(at));
-    let reply = Reply { text: answer.to_string(), usage: Usage::default(), invented: false };
+    let reply = Reply {
+        text: answer.to_string(),
+        usage: Usage::default(),
+        invented: false,
+        remaining: None,
+    };
     run.replied(AttemptId(attempt), Ok(reply), Timestamp::from_millis(at))
 }
 
@@ -112,7 +121,7 @@ fn every_attempt_of_a_revision_sees_its_own_feedback_whatever_is_prepared_meanwh
     say(&mut run, 1, &json!({"text": "aside"}), 300);
     // The revision's attempt breaks off and is followed by another.
     let failure = Failure::of_attempt(FailureClass::StreamInterrupted, "", "cut");
-    let broken = Broken { failure, partial: String::new(), usage: None };
+    let broken = Broken::from(failure);
     run.sent(AttemptId(3), Timestamp::from_millis(400));
     let mut effects = run.replied(AttemptId(3), Err(broken), Timestamp::from_millis(400));
     effects.extend(run.wake(Timestamp::from_millis(2_000)));
@@ -132,7 +141,8 @@ fn a_revision_reserves_what_its_rejected_answer_and_review_add_to_the_prompt() {
     // The judge's prompt repeats the draft: about 5,000 tokens. The revision would repeat it once more.
     run.sent(AttemptId(1), Timestamp::from_millis(1_000));
     let usage = Usage { input: 4_000, output: 20, ..Usage::default() };
-    let reply = Reply { text: json!({"pass": false}).to_string(), usage, invented: false };
+    let reply =
+        Reply { text: json!({"pass": false}).to_string(), usage, invented: false, remaining: None };
     let effects = run.replied(AttemptId(1), Ok(reply), Timestamp::from_millis(1_000));
     assert!(asked(&effects).is_empty(), "the budget has 1,980 tokens left");
     assert!(matches!(run.outcome(), Some(Outcome::Failed(f)) if f.class == FailureClass::Budget));

@@ -1,8 +1,8 @@
 //! The JSON gate: the value a model's text holds, or a refusal. Wrappings that models put around an answer
 //! are taken off (reasoning blocks, code fences, prose, one level of string encoding, a textual tool call);
-//! the value itself is never touched. A trailing comma, a comment, a raw newline in a string, a missing
-//! bracket: each is refused, because a repairer that guesses right nine times invents data the tenth, and the
-//! repair turn that follows costs one attempt.
+//! the value itself is never touched. A missing quote, a missing bracket, an unquoted word: each is refused, because
+//! a repairer that guesses right nine times invents data the tenth, and the repair turn that follows costs one
+//! attempt. What is only misspelt (see [`super::relaxed`]) is read where the whole of it fits.
 //!
 //! An object that names a key twice is refused too, and so are two different values that both fit: asking
 //! again beats choosing.
@@ -10,6 +10,7 @@
 use serde_json::Value;
 use serde_json::error::Category;
 
+use super::relaxed::spelt_right;
 use super::strict::Strict;
 use crate::domain::failure::FailureClass;
 
@@ -50,7 +51,8 @@ impl ExtractError {
 /// use punctual::schema::extract;
 /// let text = "<think>{\"a\": 0}?</think>Sure:\n```json\n{\"a\": 1}\n```";
 /// assert_eq!(extract(text, |_| true).unwrap(), serde_json::json!({"a": 1}));
-/// assert!(extract("{\"a\": 1,}", |_| true).is_err());
+/// assert_eq!(extract("{\"a\": 1,}", |_| true).unwrap(), serde_json::json!({"a": 1}));
+/// assert!(extract("{\"a\": 1", |_| true).is_err());
 /// ```
 ///
 /// # Errors
@@ -76,8 +78,13 @@ pub fn extract(text: &str, fits: impl Fn(&Value) -> bool) -> Result<Value, Extra
         Some((_, answer)) => answer.trim(),
         None => text,
     };
-    let found = scan(text)?;
-    choose(found, text.contains("<tool_call>"), &fits, &whole)
+    let read = |text: &str| choose(scan(text)?, text.contains("<tool_call>"), &fits, &whole);
+    let refused = match read(text) {
+        Ok(value) if fits(&value) => return Ok(value),
+        other => other,
+    };
+    let spelt = spelt_right(text).and_then(|spelt| read(&spelt).ok());
+    spelt.filter(|value| fits(value)).map_or(refused, Ok)
 }
 
 /// The text after its leading reasoning blocks.

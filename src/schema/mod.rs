@@ -21,6 +21,7 @@ pub mod extract;
 mod place;
 pub mod portable;
 pub mod project;
+mod relaxed;
 mod shape;
 mod strict;
 mod violation;

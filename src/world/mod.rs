@@ -173,7 +173,7 @@ impl World {
             let message = format!("provider '{}' is not simulated here", launch.provider);
             let failure =
                 Failure::of_attempt(FailureClass::ModelNotFound, "no such provider", message);
-            let broken = Broken { failure, partial: String::new(), usage: None };
+            let broken = Broken::from(failure);
             let attempt = launch.attempt;
             self.feed(guest, now, |run, at| run.replied(attempt, Err(broken), at));
             return;
@@ -233,12 +233,18 @@ impl World {
             }
             Update::End(usage) => {
                 let Script { text, invented, .. } = &playing.script;
-                let reply = Reply { text: text.clone(), usage, invented: *invented };
+                let reply =
+                    Reply { text: text.clone(), usage, invented: *invented, remaining: None };
                 self.conclude(guest, attempt, Ok(reply), now);
             }
             Update::Fail(failure, usage) => {
                 let partial = playing.script.text[..playing.seen].to_owned();
-                self.conclude(guest, attempt, Err(Broken { failure, partial, usage }), now);
+                self.conclude(
+                    guest,
+                    attempt,
+                    Err(Broken { partial, usage, ..failure.into() }),
+                    now,
+                );
             }
             Update::Stall => {}
         }

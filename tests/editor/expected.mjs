@@ -166,7 +166,7 @@ export const bad = [
     kind: "config",
     text: "providers:\n  a: {kind: opnai, capacity: mine, limits: {rpm: 0}}\nmodels:\n  m: {paths: [{provider: a, model: x, can: [json_scema], trust: 2, price: {in: 1}}]}\n  n: {}\n",
     says: [
-      "2:13 Value is not accepted. Valid values: \"openai\", \"openai_compatible\", \"anthropic\", \"simulated\", \"azure\", \"databricks\", \"openrouter\", \"groq\", \"mistral\", \"together\", \"deepseek\", \"xai\", \"ollama\", \"llama_cpp\", \"vllm\".",
+      "2:13 Value is not accepted. Valid values: \"openai\", \"openai_responses\", \"openai_compatible\", \"anthropic\", \"gemini\", \"simulated\", \"azure\", \"databricks\", \"openrouter\", \"groq\", \"mistral\", \"together\", \"deepseek\", \"xai\", \"ollama\", \"llama_cpp\", \"vllm\".",
       "2:30 Value is not accepted. Valid values: \"shared\", \"own\".",
       "2:50 Value is below the minimum of 1.",
       "4:45 Value is not accepted. Valid values: \"json_schema\", \"json\", \"tools\".",

@@ -21,6 +21,8 @@ use tokio::task::JoinSet;
 pub enum Step {
     /// Sends bytes.
     Send(Vec<u8>),
+    /// Sends bytes so many times, or until the peer closes, which [`Loopback::peer_closed`] then reports.
+    Flood(Vec<u8>, usize),
     /// Waits for the gate to be opened with `notify_one`.
     Gate(Arc<Notify>),
     /// Waits until the peer closes, which [`Loopback::peer_closed`] then reports.
@@ -61,6 +63,7 @@ struct Seen {
     scripts: Mutex<VecDeque<Script>>,
     requests: Mutex<Vec<Request>>,
     connections: AtomicUsize,
+    flooded: AtomicUsize,
 }
 
 /// The server. Dropping it closes everything.
@@ -102,6 +105,11 @@ impl Loopback {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
+    /// Bytes of floods that went out so far, those in the system's buffers included.
+    pub fn flooded(&self) -> usize {
+        self.seen.flooded.load(Ordering::SeqCst)
+    }
+
     /// Requests read so far.
     pub fn requests(&self) -> Vec<Request> {
         self.seen.requests.lock().unwrap().clone()
@@ -135,6 +143,15 @@ async fn serve(
                     if socket.write_all(&bytes).await.is_err() {
                         closed.add_permits(1);
                         return;
+                    }
+                }
+                Step::Flood(bytes, times) => {
+                    for _ in 0..times {
+                        if socket.write_all(&bytes).await.is_err() {
+                            closed.add_permits(1);
+                            return;
+                        }
+                        seen.flooded.fetch_add(bytes.len(), Ordering::SeqCst);
                     }
                 }
                 Step::Gate(gate) => gate.notified().await,

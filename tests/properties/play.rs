@@ -68,12 +68,12 @@ pub fn play(workflow: &Arc<Workflow>, input: Value, seed: u64) -> (Run, Timestam
 fn reply(exchange: &Exchange, luck: &mut Luck) -> Result<Reply, Broken> {
     if luck.percent(4) {
         let failure = Failure::of_attempt(FailureClass::ServerError, "500", "it broke");
-        return Err(Broken { failure, partial: String::new(), usage: None });
+        return Err(failure.into());
     }
     let text = match &exchange.schema {
         _ if luck.percent(3) => "{\"not\": ".to_owned(),
         Some(schema) => value(&Schema::to_shape(schema), luck).to_string(),
         None => luck.pick(&["some text", "a", "two\nlines"]).to_string(),
     };
-    Ok(Reply { text, usage: Usage::default(), invented: false })
+    Ok(Reply { text, usage: Usage::default(), invented: false, remaining: None })
 }

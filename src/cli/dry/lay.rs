@@ -88,7 +88,7 @@ impl Laid {
         let told = said.told.unwrap_or(Told::Ok);
         let broken = |class: FailureClass| {
             let failure = Failure::of_attempt(class, "case", "the case says so");
-            Err(Broken { failure, partial: String::new(), usage: None })
+            Err(Broken::from(failure))
         };
         let text = match (told, &said.text) {
             (Told::Hang, _) => return Vec::new(),
@@ -103,7 +103,7 @@ impl Laid {
             }
         };
         let reply = text.map_or_else(broken, |text| {
-            Ok(Reply { text, usage: Usage::default(), invented: false })
+            Ok(Reply { text, usage: Usage::default(), invented: false, remaining: None })
         });
         self.run.replied(attempt, reply, self.now)
     }

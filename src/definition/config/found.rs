@@ -25,7 +25,10 @@ pub fn from_environment(environment: &Environment) -> Configuration {
     let mut tiers = Tiers::default();
     for preset in &PRESETS {
         let Some(key) = preset.key.filter(|key| environment.is_set(key)) else { continue };
-        let rows: Vec<_> = CATALOGUE.iter().filter(|facts| facts.kind == preset.kind).collect();
+        let rows: Vec<_> = CATALOGUE
+            .iter()
+            .filter(|facts| facts.kind == preset.kind && facts.tier != Tier::Unused)
+            .collect();
         let secret = SecretRef::Env(key.to_owned());
         let found = match preset.wire {
             Wire::Bedrock if !preset.is_built() => None,
@@ -34,7 +37,11 @@ pub fn from_environment(environment: &Environment) -> Configuration {
                 let base_url = access.base_url?;
                 Some(ProviderSettings { dialect, ..provider(preset, &base_url, access.api_key) })
             }),
-            Wire::Chat | Wire::Anthropic | Wire::Simulated => {
+            Wire::Chat
+            | Wire::Responses
+            | Wire::Anthropic
+            | Wire::Gemini
+            | Wire::Simulated => {
                 preset.base_url.map(|base_url| provider(preset, base_url, Some(secret)))
             }
         };

@@ -142,11 +142,9 @@ impl Lowering<'_> {
         }
         let access = (preset.wire == Wire::Bedrock).then(|| bedrock::access(raw, self.environment));
         let written = raw.base_url.as_ref().map(|u| u.value.as_str());
-        // Other programs want Anthropic's address with its version; the dialect adds it by itself.
-        let bare = written.map(|url| match url.strip_suffix("/v1") {
-            Some(bare) if preset.wire == Wire::Anthropic => bare,
-            Some(_) | None => url,
-        });
+        // Other programs want an address with its version where the dialect adds it by itself.
+        let version = preset.version().unwrap_or_default();
+        let bare = written.map(|url| url.strip_suffix(version).unwrap_or(url));
         let usual = access.as_ref().and_then(|access| access.base_url.as_deref());
         let base_url = bare.or(preset.base_url).or(usual).unwrap_or_default().to_owned();
         if base_url.is_empty() && preset.base_url.is_none() && access.is_none() {

@@ -3,7 +3,7 @@
 
 use crate::domain::model::{Structured, TokenField};
 use crate::domain::provider::{
-    BedrockSettings, Capacity, ChatQuirks, Dialect, OnCancel, SimulatorSettings,
+    BedrockSettings, Capacity, ChatQuirks, Dialect, KeyPlace, OnCancel, Routing, SimulatorSettings,
 };
 
 /// The wire format of a preset.
@@ -11,10 +11,14 @@ use crate::domain::provider::{
 pub enum Wire {
     /// The chat completions format.
     Chat,
+    /// OpenAI's responses.
+    Responses,
     /// Anthropic's messages.
     Anthropic,
     /// Bedrock's Converse.
     Bedrock,
+    /// Gemini's own format.
+    Gemini,
     /// The simulator.
     Simulated,
 }
@@ -34,8 +38,8 @@ pub struct Preset {
     pub token_field: TokenField,
     /// How JSON is asked for where a path's `can` is silent.
     pub structured: Structured,
-    /// Whether usage in the stream may be asked for.
-    pub stream_options: bool,
+    /// What it does differently from `OpenAI`, where it speaks chat completions.
+    pub quirks: ChatQuirks,
     /// Whether it runs on the user's own machine.
     pub local: bool,
 }
@@ -52,7 +56,7 @@ const fn chat(
         key,
         token_field: TokenField::MaxTokens,
         structured: Structured::Schema,
-        stream_options: true,
+        quirks: ChatQuirks::NONE,
         local: false,
     }
 }
@@ -64,10 +68,14 @@ const fn local(kind: &'static str, base_url: &'static str) -> Preset {
 const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
 
 /// Every kind this version speaks.
-pub const PRESETS: [Preset; 16] = [
+pub const PRESETS: [Preset; 18] = [
     Preset {
         token_field: COMPLETION,
         ..chat("openai", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
+    },
+    Preset {
+        wire: Wire::Responses,
+        ..chat("openai_responses", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
     },
     Preset { structured: Structured::Instruct, ..chat("openai_compatible", None, None) },
     Preset {
@@ -75,17 +83,31 @@ pub const PRESETS: [Preset; 16] = [
         structured: Structured::Tool,
         ..chat("anthropic", Some("https://api.anthropic.com"), Some("ANTHROPIC_API_KEY"))
     },
+    Preset {
+        wire: Wire::Gemini,
+        ..chat("gemini", Some("https://generativelanguage.googleapis.com"), Some("GEMINI_API_KEY"))
+    },
     Preset { wire: Wire::Simulated, ..chat("simulated", Some(""), None) },
-    Preset { token_field: COMPLETION, ..chat("azure", None, Some("AZURE_OPENAI_API_KEY")) },
-    chat("databricks", None, Some("DATABRICKS_TOKEN")),
-    chat("openrouter", Some("https://openrouter.ai/api/v1"), Some("OPENROUTER_API_KEY")),
+    // Both forms of its address are served: `.../openai/v1`, and `.../openai/deployments/NAME?api-version=DATE`.
     Preset {
         token_field: COMPLETION,
+        quirks: ChatQuirks { key: KeyPlace::ApiKey, ..ChatQuirks::NONE },
+        ..chat("azure", None, Some("AZURE_OPENAI_API_KEY"))
+    },
+    chat("databricks", None, Some("DATABRICKS_TOKEN")),
+    Preset {
+        quirks: ChatQuirks { routing: Routing::Behind, ..ChatQuirks::NONE },
+        ..chat("openrouter", Some("https://openrouter.ai/api/v1"), Some("OPENROUTER_API_KEY"))
+    },
+    // Its reference: no streaming together with structured outputs.
+    Preset {
+        token_field: COMPLETION,
+        quirks: ChatQuirks { streamed_schema: false, ..ChatQuirks::NONE },
         ..chat("groq", Some("https://api.groq.com/openai/v1"), Some("GROQ_API_KEY"))
     },
     // Mistral answers 422 to fields it does not know, `stream_options` among them.
     Preset {
-        stream_options: false,
+        quirks: ChatQuirks { stream_options: false, ..ChatQuirks::NONE },
         ..chat("mistral", Some("https://api.mistral.ai/v1"), Some("MISTRAL_API_KEY"))
     },
     chat("together", Some("https://api.together.xyz/v1"), Some("TOGETHER_API_KEY")),
@@ -107,9 +129,6 @@ pub const PRESETS: [Preset; 16] = [
     local("llama_cpp", "http://127.0.0.1:8080/v1"),
     local("vllm", "http://127.0.0.1:8000/v1"),
 ];
-
-/// Kinds of the format that this version does not speak.
-pub const LATER: [&str; 2] = ["openai_responses", "gemini"];
 
 impl Preset {
     /// The preset of that word.
@@ -136,12 +155,24 @@ impl Preset {
     #[must_use]
     pub fn dialect(&self, simulator: SimulatorSettings) -> Dialect {
         match self.wire {
-            Wire::Chat => Dialect::OpenAiChat(ChatQuirks { stream_options: self.stream_options }),
+            Wire::Chat => Dialect::OpenAiChat(self.quirks),
+            Wire::Responses => Dialect::OpenAiResponses,
             Wire::Anthropic => Dialect::Anthropic,
             Wire::Bedrock => {
                 Dialect::Bedrock(BedrockSettings { signing: None, region_variable: None })
             }
+            Wire::Gemini => Dialect::Gemini,
             Wire::Simulated => Dialect::Simulated(simulator),
+        }
+    }
+
+    /// The version that the dialect appends to the address by itself, though other programs want it there.
+    #[must_use]
+    pub const fn version(&self) -> Option<&'static str> {
+        match self.wire {
+            Wire::Anthropic => Some("/v1"),
+            Wire::Gemini => Some("/v1beta"),
+            Wire::Chat | Wire::Responses | Wire::Bedrock | Wire::Simulated => None,
         }
     }
 

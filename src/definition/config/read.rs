@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 
 use crate::definition::config::REGIMES;
-use crate::definition::config::preset::{LATER, PRESETS, Preset};
+use crate::definition::config::preset::{PRESETS, Preset};
 use crate::definition::editor::leaf::{Flag, Name};
 use crate::definition::editor::mapping::{ListOf, Mapping, Named};
 use crate::definition::editor::pair::OneMust;
@@ -69,8 +69,9 @@ pub struct RawProvider {
     /// said otherwise the address and the key's variable.
     #[schemars(rename = "kind", with = "OneOf<KindWord>")]
     pub preset: Option<&'static Preset>,
-    /// The address, as the vendor's own SDK takes it: with /v1 for OpenAI-like servers, without for Anthropic.
-    /// Default: the kind's. No secrets in it.
+    /// The address, as the vendor's own SDK takes it: with /v1 for OpenAI-like servers, without for Anthropic and
+    /// Gemini; for Azure with /openai/v1, or the deployment's with its api-version. Default: the kind's. No secrets in
+    /// it.
     #[schemars(schema_with = "address_schema")]
     pub base_url: Option<Spanned<String>>,
     /// Whether it is written, good or not.
@@ -296,11 +297,6 @@ fn kind(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<&'static Pre
     let word = reader.text(node, what)?;
     if let Some(preset) = Preset::of(&word.value) {
         return Some(preset);
-    }
-    if LATER.contains(&word.value.as_str()) {
-        let instead = "use `openai_compatible` or a preset that speaks chat completions";
-        reader.not_yet(&word.span, &format!("the provider kind '{}'", word.value), instead);
-        return None;
     }
     let near = did_you_mean(&word.value, PRESETS.iter().map(|p| p.kind))
         .map(|near| format!("did you mean '{near}'? "))

@@ -105,8 +105,8 @@ fn a_key_in_the_place_of_its_variables_name_is_not_repeated() {
 }
 
 #[test]
-fn an_address_of_anthropic_may_end_in_its_version() {
-    let text = "providers:\n  a: {kind: anthropic, base_url: 'https://proxy.example.com/v1/'}\n  b: {kind: openai_compatible, base_url: 'https://x.example.com/v1'}\n";
+fn an_address_may_end_in_the_version_that_is_added_to_it() {
+    let text = "providers:\n  a: {kind: anthropic, base_url: 'https://proxy.example.com/v1/'}\n  b: {kind: openai_compatible, base_url: 'https://x.example.com/v1'}\n  c: {kind: gemini, base_url: 'https://x.example.com/v1beta'}\n";
     let source = Source::new("punctual.yaml", text);
     let path = std::path::Path::new("punctual.yaml");
     let (configuration, found) = load(source, path, &Environment::default());
@@ -114,4 +114,33 @@ fn an_address_of_anthropic_may_end_in_its_version() {
     let configuration = configuration.unwrap();
     assert_eq!(configuration.provider("a").unwrap().base_url, "https://proxy.example.com");
     assert_eq!(configuration.provider("b").unwrap().base_url, "https://x.example.com/v1");
+    assert_eq!(configuration.provider("c").unwrap().base_url, "https://x.example.com");
+}
+
+#[test]
+fn both_addresses_of_azure_are_taken_as_they_are() {
+    let text = "providers:
+  a: {kind: azure, base_url: 'https://r.openai.azure.com/openai/v1/'}
+  b: {kind: azure, base_url: 'https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21'}
+";
+    let (configuration, found) = read(text, &Environment::of([("AZURE_OPENAI_API_KEY", "k")]));
+    assert!(found.is_empty(), "{found:?}");
+    let address = |name: &str| configuration.provider(name).unwrap().base_url.clone();
+    assert_eq!(address("a"), "https://r.openai.azure.com/openai/v1");
+    assert!(address("b").ends_with("/openai/deployments/d?api-version=2024-10-21"));
+    let key = Some(SecretRef::Env("AZURE_OPENAI_API_KEY".to_owned()));
+    assert_eq!(configuration.provider("b").unwrap().api_key, key);
+}
+
+#[test]
+fn every_preset_has_an_address_or_asks_for_one_and_stands_once() {
+    for (at, preset) in preset::PRESETS.iter().enumerate() {
+        assert!(
+            !preset::PRESETS[..at].iter().any(|other| other.kind == preset.kind),
+            "{}",
+            preset.kind
+        );
+        let url = preset.base_url.unwrap_or_default();
+        assert!(!url.ends_with('/') && !url.ends_with(preset.version().unwrap_or("-")), "{url}");
+    }
 }

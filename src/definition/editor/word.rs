@@ -189,6 +189,7 @@ impl Worded for Kind {
 fn preset_about(preset: &Preset) -> String {
     let speaks = match preset.wire {
         Wire::Chat => "Speaks chat completions",
+        Wire::Responses => "Speaks OpenAI's responses",
         Wire::Anthropic => "Speaks Anthropic's messages",
         Wire::Bedrock => {
             return "Speaks Bedrock Converse in your AWS region, where the program is built with the feature bedrock; \
@@ -196,6 +197,7 @@ fn preset_about(preset: &Preset) -> String {
                     AWS_SECRET_ACCESS_KEY."
                 .to_owned();
         }
+        Wire::Gemini => "Speaks Gemini's own format",
         Wire::Simulated => {
             return "Made-up answers, drawn from a regime: no key, no network.".to_owned();
         }

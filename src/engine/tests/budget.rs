@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::scenario::{failure, used};
 use crate::domain::failure::FailureClass;
+use crate::domain::message::Usage;
 use crate::domain::money::{Price, Usd};
 use crate::domain::plan::{Budget, Hedge};
 
@@ -187,4 +188,21 @@ fn the_answers_bound_is_the_paths_where_that_is_smaller() {
         .step("one")
         .start();
     assert_eq!(scenario.machine.attempts().next().unwrap().spec.max_tokens, 80);
+}
+
+#[test]
+fn what_a_provider_says_it_charged_goes_before_its_price_list() {
+    let charged = |cost| {
+        let usage = Usage { estimated: true, cost, ..used(100, 20) };
+        let scenario = Draft::paths(&["a/one"])
+            .edit(|plan| plan.paths[0].profile.price = None)
+            .step("one")
+            .start()
+            .valid_using(0, usage);
+        let attempt = scenario.machine.attempts().next().unwrap();
+        (attempt.cost, attempt.cost_estimated)
+    };
+    let cents = Usd::from_dollars(0.02).unwrap();
+    assert_eq!(charged(Some(cents)), (cents, false));
+    assert_eq!(charged(None), (Usd::ZERO, true));
 }

@@ -91,6 +91,7 @@ impl MessageDecoder {
             cached_input: cached.unwrap_or(before.cached_input),
             output: number("output_tokens").unwrap_or(before.output),
             estimated: !is_final,
+            cost: None,
         };
         self.answer.count(usage, sink);
     }

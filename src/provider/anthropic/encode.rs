@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::message::{Message, Speaker};
 use crate::provider::Exchange;
 use crate::provider::constraint::{self, ANSWER, Constraint};
+use crate::provider::turns::alternating;
 
 /// The body for `exchange`.
 pub(super) fn body(exchange: &Exchange) -> Value {
@@ -56,18 +57,7 @@ pub(super) fn asked(exchange: &Exchange) -> Constraint<'_> {
     }
 }
 
-/// The turns as this API wants them: none empty, speakers alternating.
 fn messages(turns: Vec<Message>) -> Value {
-    let mut merged: Vec<Message> = Vec::new();
-    for turn in turns.into_iter().filter(|turn| !turn.text.trim().is_empty()) {
-        match merged.last_mut() {
-            Some(last) if last.speaker == turn.speaker => {
-                last.text.push_str("\n\n");
-                last.text.push_str(&turn.text);
-            }
-            _ => merged.push(turn),
-        }
-    }
     let turn = |turn: Message| {
         let role = match turn.speaker {
             Speaker::User => "user",
@@ -75,5 +65,5 @@ fn messages(turns: Vec<Message>) -> Value {
         };
         json!({"role": role, "content": turn.text})
     };
-    merged.into_iter().map(turn).collect()
+    alternating(turns).into_iter().map(turn).collect()
 }

@@ -137,8 +137,11 @@ fn thinking_counts_and_stays_out_of_the_answer() {
         ends("end_turn"),
     ];
     let (reply, heard) = events(&list);
-    let usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false };
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage, invented: false }));
+    let usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None };
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage, invented: false, remaining: None })
+    );
     assert_eq!((heard.text.as_str(), heard.tokens), ("Paris", 3));
     assert_eq!(heard.usage, [Usage { output: 1, estimated: true, ..usage }, usage]);
 }
@@ -151,7 +154,7 @@ fn a_cut_stream_counts_what_had_arrived() {
     assert_eq!(broken.failure.class, FailureClass::StreamInterrupted);
     assert_eq!(
         broken.usage,
-        Some(Usage { input: 27, cached_input: 5, output: 50, estimated: true })
+        Some(Usage { input: 27, cached_input: 5, output: 50, estimated: true, cost: None })
     );
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, refused, truncated};
+use crate::provider::answer::{Answer, End, cost, filtered, refused, truncated};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -115,11 +115,7 @@ impl ChatDecoder {
             "length" | "max_tokens" | "model_length" => {
                 End::Bad(truncated(self.answer.is_empty(), why))
             }
-            "content_filter" => End::Bad(Failure::of_attempt(
-                FailureClass::ContentFiltered,
-                "finish_reason content_filter",
-                "the provider's content filter stopped the answer",
-            )),
+            "content_filter" => End::Bad(filtered(why)),
             "refusal" => End::Bad(refused("")),
             "insufficient_system_resource" => fails(FailureClass::Overloaded, Scope::Path),
             _ => fails(FailureClass::ServerError, Scope::Path),
@@ -182,6 +178,7 @@ fn usage(chunk: &Value) -> Option<Usage> {
             cached_input: cached.unwrap_or_default(),
             output: number(of, "/completion_tokens").unwrap_or_default(),
             estimated: false,
+            cost: cost(of),
         });
     }
     let timings = chunk.get("timings")?;
@@ -191,5 +188,6 @@ fn usage(chunk: &Value) -> Option<Usage> {
         cached_input: cached,
         output: number(timings, "/predicted_n")?,
         estimated: false,
+        cost: None,
     })
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::message::Speaker;
 use crate::domain::model::TokenField;
-use crate::domain::provider::ChatQuirks;
+use crate::domain::provider::{ChatQuirks, Routing};
 use crate::provider::Exchange;
 use crate::provider::constraint::{self, ANSWER, Constraint};
 
@@ -27,9 +27,18 @@ pub(super) fn body(quirks: ChatQuirks, exchange: &Exchange) -> Value {
     if let Some(effort) = &exchange.effort {
         body.insert("reasoning_effort".into(), effort.clone().into());
     }
-    constrain(&mut body, constraint::of(exchange));
-    body.insert("stream".into(), true.into());
-    if quirks.stream_options {
+    let asked = constraint::of(exchange);
+    constrain(&mut body, asked);
+    if quirks.routing == Routing::Behind {
+        body.insert("usage".into(), json!({"include": true}));
+        if asked != Constraint::None {
+            // Else a provider may be chosen that drops the constraint without a word.
+            body.insert("provider".into(), json!({"require_parameters": true}));
+        }
+    }
+    let streamed = quirks.streamed_schema || !matches!(asked, Constraint::Schema(_));
+    body.insert("stream".into(), streamed.into());
+    if streamed && quirks.stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     Value::Object(body)

@@ -6,11 +6,13 @@ use super::*;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::message::{Message, Prompt, Usage};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::money::Usd;
+use crate::domain::provider::Routing;
 use crate::provider::dialect::Progress;
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Draw, Reply, Sink};
 
-const QUIRKS: ChatQuirks = ChatQuirks { stream_options: true };
+const QUIRKS: ChatQuirks = ChatQuirks::NONE;
 
 fn schema() -> Value {
     json!({
@@ -88,7 +90,9 @@ fn what_a_server_or_model_does_not_take_is_not_sent() {
         profile.system = SystemPrompt::Merged;
     });
     let effort = Exchange { effort: Some("low".to_owned()), ..plain };
-    let body = Chat { quirks: ChatQuirks { stream_options: false } }.encode(&effort).body;
+    let body = Chat { quirks: ChatQuirks { stream_options: false, ..ChatQuirks::NONE } }
+        .encode(&effort)
+        .body;
     assert_eq!(
         body,
         json!({
@@ -297,8 +301,13 @@ fn counts_are_read_in_every_servers_form() {
         last.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         chunks(&plain(), &[delta(&json!({"content": "Paris"})), last]).0.unwrap().usage
     };
-    let usage =
-        |input, cached_input, output| Usage { input, cached_input, output, estimated: false };
+    let usage = |input, cached_input, output| Usage {
+        input,
+        cached_input,
+        output,
+        estimated: false,
+        cost: None,
+    };
     let openai = json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}});
     assert_eq!(counted(&json!({"usage": openai})), usage(9, 4, 2));
     let deepseek =
@@ -309,4 +318,65 @@ fn counts_are_read_in_every_servers_form() {
     let timings = json!({"cache_n": 3, "prompt_n": 6, "predicted_n": 2});
     assert_eq!(counted(&json!({"timings": timings})), usage(9, 3, 2));
     assert!(counted(&json!({"usage": {"prompt_tokens": -1}})).estimated);
+}
+
+#[test]
+fn what_a_vendor_charged_is_passed_on() {
+    let charged = |extra: &Value| {
+        let mut usage = json!({"prompt_tokens": 9, "completion_tokens": 2});
+        usage.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let chunk = json!({"choices": [], "usage": usage});
+        let list = [delta(&json!({"content": "Paris"})), ends("stop"), chunk];
+        chunks(&plain(), &list).0.unwrap().usage.cost.map(Usd::picos)
+    };
+    assert_eq!(charged(&json!({"cost": 0.000_014})), Some(14_000_000));
+    assert_eq!(charged(&json!({"cost_in_usd_ticks": 318_319_000})), Some(31_831_900_000));
+    assert_eq!(charged(&json!({"cost": -1})), None);
+    assert_eq!(charged(&json!({})), None);
+}
+
+fn quirky(quirks: ChatQuirks, exchange: &Exchange) -> Value {
+    Chat { quirks }.encode(exchange).body
+}
+
+#[test]
+fn a_server_that_cannot_stream_a_schema_is_asked_for_a_document() {
+    let quirks = ChatQuirks { streamed_schema: false, ..ChatQuirks::NONE };
+    let asked = quirky(quirks, &exchange(Structured::Schema, Some(schema())));
+    assert_eq!((&asked["stream"], asked.get("stream_options")), (&json!(false), None));
+    for structured in [Structured::Json, Structured::Tool, Structured::Instruct] {
+        let body = quirky(quirks, &exchange(structured, Some(schema())));
+        assert_eq!(body["stream"], true, "{structured:?}");
+    }
+}
+
+#[test]
+fn a_router_is_asked_for_a_provider_that_keeps_the_constraint_and_for_its_charge() {
+    let quirks = ChatQuirks { routing: Routing::Behind, ..ChatQuirks::NONE };
+    let body = quirky(quirks, &exchange(Structured::Schema, Some(schema())));
+    assert_eq!(body["provider"], json!({"require_parameters": true}));
+    assert_eq!(body["usage"], json!({"include": true}));
+    assert_eq!(quirky(quirks, &plain()).get("provider"), None);
+    let direct = quirky(ChatQuirks::NONE, &exchange(Structured::Schema, Some(schema())));
+    assert_eq!((direct.get("provider"), direct.get("usage")), (None, None));
+}
+
+#[test]
+fn the_key_goes_where_the_server_looks_for_it() {
+    let place = |key| Chat { quirks: ChatQuirks { key, ..ChatQuirks::NONE } }.key_header();
+    assert_eq!(place(KeyPlace::Bearer), KeyHeader::Bearer);
+    assert_eq!(place(KeyPlace::ApiKey), KeyHeader::Named("api-key"));
+}
+
+#[test]
+fn the_word_json_stands_in_every_prompt_that_asks_for_it() {
+    for system in [None, Some("Be brief.".to_owned())] {
+        let mut asked = exchange(Structured::Json, Some(schema()));
+        asked.prompt.system = system;
+        let body = body(&asked);
+        let said =
+            body["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap());
+        assert!(said.into_iter().any(|text| text.to_lowercase().contains("json")), "{body}");
+        assert_eq!(body["response_format"]["type"], "json_object");
+    }
 }

@@ -28,10 +28,22 @@ pub(super) struct Said {
     pub shaped: bool,
     /// Whether the body names a parameter (`param`), other than the model.
     pub names_parameter: bool,
+    /// Whether the status is known.
+    pub standing: Standing,
     /// A status inside the body.
     code: Option<u16>,
     /// The status of a model behind the provider.
     original: Option<u16>,
+}
+
+/// Where a status comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The response or its body says it.
+    #[default]
+    Stated,
+    /// An error inside a 2xx has a name that nobody knows.
+    Guessed,
 }
 
 impl Said {
@@ -157,7 +169,11 @@ pub(super) fn unwrap(head: &Head, body: &[u8]) -> Said {
         },
     }
     said.hints.text.clone_from(&said.text);
-    said.status = effective(&said);
+    (said.status, said.standing) = effective(&said);
+    if said.shaped && said.message.is_empty() && text.trim().len() > 2 {
+        // Without words of its own an error is told as it came.
+        said.message = text;
+    }
     said
 }
 
@@ -178,25 +194,86 @@ fn title(text: &str) -> Option<&str> {
     Some(&text[start..end])
 }
 
+/// Names of errors and the status each is sent with, where there is one: those of an error inside a 2xx, and the
+/// exceptions of Bedrock's streams.
+const BY_NAME: [(&[&str], u16); 12] = [
+    (
+        &[
+            "overloaded_error",
+            "provider_unavailable",
+            "service_unavailable_error",
+            "server_is_overloaded",
+            "unavailable",
+            "unavailable_error",
+            "serviceunavailableexception",
+            "modelnotreadyexception",
+        ],
+        503,
+    ),
+    (
+        &[
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "rate_limited",
+            "insufficient_quota",
+            "resource_exhausted",
+            "throttlingexception",
+            "servicequotaexceededexception",
+        ],
+        429,
+    ),
+    (
+        &[
+            "authentication_error",
+            "invalid_api_key",
+            "unauthenticated",
+            "unrecognizedclientexception",
+            "expiredtokenexception",
+        ],
+        401,
+    ),
+    (&["permission_error", "permission_denied", "accessdeniedexception"], 403),
+    (&["not_found_error", "model_not_found", "notfounderror", "resourcenotfoundexception"], 404),
+    (&["billing_error"], 402),
+    (&["request_too_large"], 413),
+    (&["timeout_error", "deadline_exceeded"], 504),
+    (&["modeltimeoutexception"], 408),
+    (&["modelstreamerrorexception", "modelerrorexception"], 424),
+    (
+        &[
+            "server_error",
+            "api_error",
+            "internal",
+            "internalservererror",
+            "internalserverexception",
+        ],
+        500,
+    ),
+    (
+        &[
+            "invalid_request_error",
+            "badrequesterror",
+            "exceed_context_size_error",
+            "validationexception",
+            "invalid_argument",
+        ],
+        400,
+    ),
+];
+
 /// The status that counts: that of a model behind the provider, or inside a 2xx that of the body.
-fn effective(said: &Said) -> u16 {
-    const BY_CODE: [(&[&str], u16); 9] = [
-        (&["overloaded_error", "provider_unavailable", "service_unavailable_error"], 503),
-        (&["rate_limit_error", "rate_limit_exceeded", "rate_limited", "insufficient_quota"], 429),
-        (&["authentication_error", "invalid_api_key"], 401),
-        (&["permission_error", "permission_denied"], 403),
-        (&["not_found_error", "model_not_found", "notfounderror"], 404),
-        (&["billing_error"], 402),
-        (&["request_too_large"], 413),
-        (&["timeout_error"], 504),
-        (&["invalid_request_error", "badrequesterror", "exceed_context_size_error"], 400),
-    ];
+fn effective(said: &Said) -> (u16, Standing) {
     if let Some(original) = said.original {
-        return original;
+        return (original, Standing::Stated);
     }
     if !(200..300).contains(&said.status) || !said.shaped {
-        return said.status;
+        return (said.status, Standing::Stated);
     }
-    let by_code = || BY_CODE.iter().find(|(names, _)| said.has_code(names)).map(|(_, s)| *s);
-    said.code.or_else(by_code).unwrap_or(500)
+    let named = BY_NAME.iter().find(|(names, _)| said.has_code(names)).map(|(_, status)| *status);
+    match said.code.or(named) {
+        Some(status) => (status, Standing::Stated),
+        // Words alone are how small servers say that something broke in them.
+        None if said.codes.iter().all(|name| name == "error") => (500, Standing::Stated),
+        None => (500, Standing::Guessed),
+    }
 }

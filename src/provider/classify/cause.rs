@@ -2,7 +2,7 @@
 
 use crate::domain::failure::{FailureClass, Scope};
 
-use super::body::Said;
+use super::body::{Said, Standing};
 
 /// A cause, its reach, and what it was read from.
 pub(super) struct Found {
@@ -128,8 +128,10 @@ fn parameter(said: &Said) -> Option<Found> {
 
 fn throttle(said: &Said) -> Option<Found> {
     const WORDS: &[&str] = &["too many tokens, please wait", "too many requests"];
-    let hit = said.has_text(WORDS).is_some() && matches!(said.status, 400 | 429);
-    hit.then(|| found(FailureClass::RateLimited, Scope::Quota, "throttled"))
+    const LOOSE: &[&str] = &["rate limit", "throttl", "too many"];
+    let stated = matches!(said.status, 400 | 429) && said.has_text(WORDS).is_some();
+    let guessed = said.standing == Standing::Guessed && said.has_text(LOOSE).is_some();
+    (stated || guessed).then(|| found(FailureClass::RateLimited, Scope::Quota, "throttled"))
 }
 
 fn overflow(said: &Said) -> Option<Found> {
@@ -216,6 +218,7 @@ fn model(said: &Said) -> Option<Found> {
         "invalid_model",
         "deploymentnotfound",
         "resource_does_not_exist",
+        "resourcenotfoundexception",
     ];
     const WORDS: &[&str] = &[
         "is not a valid model id",
@@ -257,6 +260,10 @@ fn capacity(said: &Said) -> Option<Found> {
 fn by_status(said: &Said) -> Found {
     let upstream = said.has_code(&["upstream_provider_shared_pool"]);
     match said.status {
+        // Whether it would help to ask again nobody knows, so that it is not assumed.
+        _ if said.standing == Standing::Guessed => {
+            found(FailureClass::BadRequest, Scope::Path, "unknown error")
+        }
         401 => found(FailureClass::Auth, Scope::Provider, "status"),
         403 => found(FailureClass::Permission, Scope::Path, "status"),
         404 => found(FailureClass::BadRequest, Scope::Path, "nothing served there"),
@@ -265,8 +272,10 @@ fn by_status(said: &Said) -> Found {
         429 => found(FailureClass::RateLimited, Scope::Quota, "status"),
         498 | 503 | 529 => found(FailureClass::Overloaded, Scope::Path, "status"),
         300..=399 => found(FailureClass::BadRequest, Scope::Provider, "redirect, not followed"),
-        424 | 499 => found(FailureClass::ServerError, Scope::Path, "status"),
-        400..=499 => found(FailureClass::BadRequest, Scope::Path, "status"),
-        _ => found(FailureClass::ServerError, Scope::Path, "status"),
+        424 | 499 | 500..=599 => found(FailureClass::ServerError, Scope::Path, "status"),
+        400..=498 => found(FailureClass::BadRequest, Scope::Path, "status"),
+        // A 2xx that is no reply comes from something that stands in the provider's place.
+        200..=299 => found(FailureClass::ServerError, Scope::Path, "no reply"),
+        _ => found(FailureClass::BadRequest, Scope::Path, "unknown status"),
     }
 }

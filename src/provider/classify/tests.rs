@@ -30,7 +30,8 @@ fn a_status_without_words_has_its_default() {
         (524, Timeout, Scope::Path),
         (529, Overloaded, Scope::Path),
         (308, BadRequest, Scope::Provider),
-        (999, ServerError, Scope::Path),
+        (999, BadRequest, Scope::Path),
+        (100, BadRequest, Scope::Path),
     ];
     for (status, class, scope) in defaults {
         let failure = response(&Head { status, headers: Headers::default() }, b"");
@@ -149,4 +150,94 @@ fn lines_of_unknown_fields_may_hold_an_error() {
     let document = in_unknown(&lines("{\n\"error\": {\"code\": 401}\n}")).unwrap();
     assert_eq!(document.class, FailureClass::Auth);
     assert_eq!(in_unknown(&lines("hello: world")), None);
+}
+
+#[test]
+fn what_nobody_knows_is_not_taken_for_something_that_passes() {
+    let unknown = [
+        (418, json!({"error": {"message": "I am a teapot", "code": "short_and_stout"}})),
+        (999, json!({"error": {"message": "I am a teapot"}})),
+        (200, json!({"error": {"message": "I am a teapot", "code": "short_and_stout"}})),
+        (200, json!({"type": "error", "error": {"type": "teapot", "message": "I am a teapot"}})),
+    ];
+    for (status, body) in unknown {
+        let failure = on(status, &body);
+        assert_eq!(
+            (failure.class, failure.retry_after),
+            (FailureClass::BadRequest, None),
+            "{body}"
+        );
+        assert!(!failure.class.retryable());
+        assert!(failure.message.ends_with("I am a teapot"), "{failure:?}");
+    }
+    // What it says counts all the same.
+    let told = [
+        ("Rate limit exceeded, try again in 2s", FailureClass::RateLimited),
+        ("the engine is overloaded", FailureClass::Overloaded),
+        ("prompt is too long", FailureClass::ContextOverflow),
+    ];
+    for (words, class) in told {
+        let failure = on(200, &json!({"error": {"code": "short_and_stout", "message": words}}));
+        assert_eq!(failure.class, class, "{words}");
+    }
+}
+
+#[test]
+fn an_error_without_words_is_told_as_it_came() {
+    let failure = on(422, &json!({"problem": {"at": 7}}));
+    assert_eq!(failure.class, FailureClass::BadRequest);
+    assert_eq!(failure.message, "HTTP 422: {\"problem\":{\"at\":7}}");
+    let inside = on(200, &json!({"error": {"code": 77}}));
+    assert_eq!(inside.message, "HTTP 500: {\"error\":{\"code\":77}}");
+}
+
+#[test]
+fn a_document_of_another_kind_is_told_by_its_fields_alone() {
+    let body = json!({"answer": "Paris", "id": 7});
+    let failure = no_reply(&body, "a message");
+    assert_eq!(failure.class, FailureClass::ServerError);
+    assert!(failure.message.contains("(its fields: answer, id)"), "{failure:?}");
+    assert!(!failure.message.contains("Paris"));
+}
+
+#[test]
+fn exceptions_of_bedrocks_streams_are_known_by_name() {
+    use FailureClass::*;
+    let named = [
+        ("throttlingException", RateLimited, Scope::Quota),
+        ("serviceUnavailableException", Overloaded, Scope::Path),
+        ("internalServerException", ServerError, Scope::Path),
+        ("modelStreamErrorException", ServerError, Scope::Path),
+        ("modelTimeoutException", Timeout, Scope::Path),
+        ("validationException", BadRequest, Scope::Path),
+        ("accessDeniedException", Permission, Scope::Path),
+        ("resourceNotFoundException", ModelNotFound, Scope::Path),
+        ("aNewException", BadRequest, Scope::Path),
+    ];
+    for (name, class, scope) in named {
+        let failure = exception(name, br#"{"message":"Sorry."}"#);
+        assert_eq!((failure.class, failure.scope), (class, scope), "{name}");
+        assert!(failure.message.ends_with("Sorry."), "{failure:?}");
+    }
+    let body = br#"{"message":"Input is too long for requested model."}"#;
+    assert_eq!(exception("validationException", body).class, ContextOverflow);
+    let original = br#"{"message":"x","originalStatusCode":529,"originalMessage":"Overloaded"}"#;
+    assert_eq!(exception("modelStreamErrorException", original).class, Overloaded);
+    assert_eq!(exception("throttlingException", b"").class, RateLimited);
+}
+
+#[test]
+fn a_compressed_body_is_classified_by_its_head() {
+    let head = |status| Head {
+        status,
+        headers: [("content-encoding", "gzip"), ("retry-after", "9")].into_iter().collect(),
+    };
+    let throttled = compressed(&head(429), "gzip");
+    assert_eq!(throttled.class, FailureClass::RateLimited);
+    assert_eq!(throttled.retry_after, Some(std::time::Duration::from_secs(9)));
+    let answer = compressed(&head(200), "gzip");
+    assert_eq!((answer.class, answer.scope), (FailureClass::ServerError, Scope::Path));
+    assert!(answer.message.contains("in gzip"), "{answer:?}");
+    let plain: Headers = [("content-encoding", "identity")].into_iter().collect();
+    assert_eq!(Head { status: 200, headers: plain }.coding(), None);
 }

@@ -1,13 +1,9 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::*;
 use crate::domain::message::{Message, Prompt, Usage};
 use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use crate::domain::provider::ChatQuirks;
-use crate::provider::anthropic::Anthropic;
 use crate::provider::chat::Chat;
 use crate::provider::classify::Headers;
 use crate::provider::dialect::Dialect;
@@ -62,100 +58,12 @@ fn read(dialect: &dyn Dialect, head: Head, body: &[&[u8]]) -> Result<Reply, Brok
     reader.end(&mut sink)
 }
 
-/// Recorded failures, with their sources, of all the providers there are.
-fn corpus() -> Vec<Value> {
-    let lines = include_str!("../../../tests/fixtures/provider/failures.jsonl").lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// Whether a case is in a wire format spoken here. A failure's body is the same in all of them, so those
-/// of every provider count; replies and streams do only where there is a decoder for them.
-fn spoken(case: &Value) -> bool {
-    let text = |key: &str| case[key].as_str().unwrap_or_default();
-    match text("kind") {
-        "http" => case["status"] != 200 || !matches!(text("provider"), "gemini" | "bedrock"),
-        "stream" | "output" => {
-            matches!(text("api"), "chat.completions" | "messages" | "serving-endpoints")
-        }
-        _ => false,
-    }
-}
-
-fn head(case: &Value) -> Head {
-    let headers = case["headers"].as_object().unwrap();
-    let status = u16::try_from(case["status"].as_u64().unwrap()).unwrap();
-    let headers = headers.iter().map(|(n, v)| (n, v.as_str().unwrap_or_default())).collect();
-    Head { status, headers }
-}
-
-fn dialect(case: &Value) -> Box<dyn Dialect> {
-    match case["provider"].as_str() {
-        Some("anthropic") => Box::new(Anthropic),
-        _ => Box::new(Chat { quirks: ChatQuirks { stream_options: true } }),
-    }
-}
-
-/// What is wrong with the reading of one case; `None` where it is right.
-fn judge(case: &Value) -> Option<String> {
-    let body = case["body"].as_str().unwrap().as_bytes();
-    let read = read(&*dialect(case), head(case), &[body]);
-    let (class, wait) = match &read {
-        Ok(_) => ("valid_output_after_extraction", None),
-        Err(broken) => (broken.failure.class.as_str(), broken.failure.retry_after),
-    };
-    let expected = &case["expect"];
-    let also = expected["also_ok"].as_array().into_iter().flatten();
-    let allowed: Vec<&str> =
-        expected["class"].as_str().into_iter().chain(also.filter_map(Value::as_str)).collect();
-    let asked = expected["retry_after_ms"].as_u64();
-    let waits = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap());
-    let right = allowed.contains(&class) && waits == asked;
-    (!right).then(|| {
-        format!(
-            "{}: {class}, wait {waits:?}; expected {allowed:?}, {asked:?}: {read:?}",
-            case["id"]
-        )
-    })
-}
-
-#[test]
-fn recorded_failures_are_classified_as_they_were_meant() {
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    let mut wrong = Vec::new();
-    for case in corpus().iter().filter(|case| spoken(case)) {
-        *counts.entry(case["kind"].as_str().unwrap().to_owned()).or_default() += 1;
-        wrong.extend(judge(case));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // A corpus that shrinks proves less.
-    let counts: Vec<u32> = counts.into_values().collect();
-    assert_eq!(counts, [156, 9, 29], "http, output, stream");
-}
-
-#[test]
-fn a_recorded_stream_reads_the_same_wherever_it_is_cut() {
-    for case in corpus().iter().filter(|case| spoken(case) && case["kind"] == "stream") {
-        let body = case["body"].as_str().unwrap().as_bytes();
-        let whole = read(&*dialect(case), head(case), &[body]);
-        // Every third place is enough here: the event decoder's own test cuts at every byte.
-        for at in (0..body.len()).step_by(3) {
-            let (left, right) = body.split_at(at);
-            assert_eq!(
-                read(&*dialect(case), head(case), &[left, right]),
-                whole,
-                "{} at {at}",
-                case["id"]
-            );
-        }
-    }
-}
-
 fn of_type(kind: &str) -> Head {
     Head { status: 200, headers: [("content-type", kind)].into_iter().collect() }
 }
 
 fn chat() -> Chat {
-    Chat { quirks: ChatQuirks { stream_options: true } }
+    Chat { quirks: ChatQuirks::NONE }
 }
 
 #[test]
@@ -219,6 +127,97 @@ fn a_connection_that_breaks_behind_a_complete_answer_breaks_nothing() {
     };
     assert_eq!(broken(complete).0.unwrap().text, "Paris");
     let (reply, first_tokens, tokens) = broken(half);
-    assert_eq!(reply, Err(Broken { failure: lost(), partial: "Par".to_owned(), usage: None }));
+    assert_eq!(reply, Err(Broken { partial: "Par".to_owned(), ..lost().into() }));
     assert_eq!((first_tokens, tokens), (1, 1));
+}
+
+#[test]
+fn what_is_left_is_told_with_the_answer_and_with_the_failure() {
+    let head = |status, kind| Head {
+        status,
+        headers: [("content-type", kind), ("x-ratelimit-remaining-tokens", "17")]
+            .into_iter()
+            .collect(),
+    };
+    let events =
+        b"data: {\"choices\":[{\"delta\":{\"content\":\"Paris\"},\"finish_reason\":\"stop\"}]}";
+    let reply = read(&chat(), head(200, "text/event-stream"), &[events]).unwrap();
+    assert_eq!(reply.remaining.unwrap().tokens, Some(17));
+    let broken = read(&chat(), head(429, "application/json"), &[b"{}"]).unwrap_err();
+    assert_eq!(broken.remaining.unwrap().tokens, Some(17));
+    let silent = read(&chat(), of_type("text/event-stream"), &[events]).unwrap();
+    assert_eq!(silent.remaining, None);
+}
+
+#[test]
+fn bytes_that_are_no_text_make_no_answer() {
+    let events = b"data: {\"choices\":[{\"delta\":{\"content\":\"Par\xff\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let broken = read(&chat(), of_type("text/event-stream"), &[events]).unwrap_err();
+    assert_eq!(broken.failure.class, FailureClass::StreamInterrupted);
+    assert_eq!(broken.failure.evidence, "unreadable event");
+    let document =
+        b"{\"choices\":[{\"message\":{\"content\":\"Par\xff\"},\"finish_reason\":\"stop\"}]}";
+    let broken = read(&chat(), of_type("application/json"), &[document]).unwrap_err();
+    assert_eq!(broken.failure.class, FailureClass::ServerError);
+    let comment = b": \xff\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"Paris\"},\"finish_reason\":\"stop\"}]}\n\n";
+    assert_eq!(read(&chat(), of_type("text/event-stream"), &[comment]).unwrap().text, "Paris");
+}
+
+#[test]
+fn a_document_is_bounded_in_bytes_and_in_values() {
+    let many = format!("{{\"choices\":[{}0]}}", "0,".repeat(200_000));
+    let broken = read(&chat(), of_type("application/json"), &[many.as_bytes()]).unwrap_err();
+    assert_eq!(broken.failure.message, "the answer's JSON holds more than 100000 values");
+    let commas = ",".repeat(200_000);
+    let text = format!(
+        "{{\"choices\":[{{\"message\":{{\"content\":\"\\\"{commas}\"}},\"finish_reason\":\"stop\"}}]}}"
+    );
+    let reply = read(&chat(), of_type("application/json"), &[text.as_bytes()]).unwrap();
+    assert_eq!(reply.text.len(), 200_001, "commas of the text are no values");
+    let large = vec![b' '; 1 << 20];
+    let parts: Vec<&[u8]> = std::iter::repeat_n(large.as_slice(), 9).collect();
+    let broken = read(&chat(), of_type("application/json"), &parts).unwrap_err();
+    assert_eq!(broken.failure.message, "the answer is larger than 8 MiB");
+}
+
+#[test]
+fn a_compressed_answer_is_refused_before_any_of_it_is_read() {
+    let headers = [("content-type", "text/event-stream"), ("content-encoding", "gzip")];
+    let head = Head { status: 200, headers: headers.into_iter().collect() };
+    let mut reader = Reader::new(head, chat().decoder(&exchange()));
+    assert_eq!(reader.wants(), Wants::Nothing);
+    let mut sink = Heard::default();
+    assert_eq!(reader.push(b"\x1f\x8b", &mut sink), Wants::Nothing);
+    let failure = reader.end(&mut sink).unwrap_err().failure;
+    assert_eq!(
+        (failure.class, failure.evidence.as_str()),
+        (FailureClass::ServerError, "compressed answer")
+    );
+}
+
+#[test]
+fn no_more_is_taken_than_each_kind_of_body_may_have() {
+    let taken = |head: Head, start: &str, piece: &str| {
+        let mut reader = Reader::new(head, chat().decoder(&exchange()));
+        let mut sink = Heard::default();
+        reader.push(start.as_bytes(), &mut sink);
+        let piece = piece.repeat((16 << 10) / piece.len());
+        let mut taken = start.len();
+        while reader.push(piece.as_bytes(), &mut sink) != Wants::Nothing {
+            taken += piece.len();
+            assert!(taken < 64 << 20);
+        }
+        let failure = reader.end(&mut sink).unwrap_err().failure;
+        (taken + piece.len(), failure.class)
+    };
+    let within = |(bytes, class): (usize, FailureClass), bound: usize| {
+        assert_eq!(class, FailureClass::ServerError);
+        assert!(bytes >= bound && bytes <= bound + (16 << 10), "{bytes} of {bound}");
+    };
+    let comment = format!(": {}\n\n", "x".repeat(2_000));
+    within(taken(of_type("application/json"), "{", " "), MAX_DOCUMENT);
+    within(taken(of_type("text/event-stream"), "data: ", "x"), sse::MAX_EVENT);
+    within(taken(of_type("text/event-stream"), "", &comment), sse::MAX_STREAM);
+    within(taken(of_type("text/html"), "<html>", "x"), MAX_ERROR_BODY);
+    within(taken(Head { status: 500, headers: Headers::default() }, "", "x"), MAX_ERROR_BODY);
 }

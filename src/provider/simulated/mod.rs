@@ -98,11 +98,11 @@ impl Simulator {
                 }
                 Update::End(usage) => {
                     sink.usage(usage);
-                    return Ok(Reply { text, usage, invented });
+                    return Ok(Reply { text, usage, invented, remaining: None });
                 }
                 Update::Fail(failure, usage) => {
                     let partial = text[..seen].to_owned();
-                    return Err(Broken { failure, partial, usage });
+                    return Err(Broken { failure, partial, usage, remaining: None });
                 }
                 Update::Stall => break,
             }

@@ -195,6 +195,7 @@ fn lay_out(mut fate: Fate, key: &Key, mut text: String, max_tokens: u32, input: 
         cached_input: 0,
         output: (output.ceil() as u64).min(bound),
         estimated: false,
+        cost: None,
     };
     match fate.ending {
         // Billing of the fitted model: an error costs its input, a 429 nothing.

@@ -18,7 +18,7 @@ fn data(text: &str) -> Frame {
 
 fn named(name: &str, text: &str) -> Frame {
     let (name, data) = (Some(name.to_owned()), text.to_owned());
-    Frame::Event(Event { name, data, unknown: Vec::new() })
+    Frame::Event(Event { name, data, ..Event::default() })
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_byte_order_mark_is_skipped_at_the_start_alone() {
     assert_eq!(decode(&[b"\xEF", b"\xBB\xBFdata: a\n\n"]), [data("a")]);
     let later = decode(&[b"data: a\n\xEF\xBB\xBFdata: b\n\n"]);
     let unknown = vec!["\u{feff}data: b".to_owned()];
-    assert_eq!(later, [Frame::Event(Event { name: None, data: "a".to_owned(), unknown })]);
+    assert_eq!(later, [Frame::Event(Event { data: "a".to_owned(), unknown, ..Event::default() })]);
 }
 
 #[test]
@@ -63,14 +63,25 @@ fn what_has_no_end_and_what_is_unknown_is_surfaced() {
     let unknown = vec!["error: {\"code\":400}".to_owned()];
     assert_eq!(
         decode(&[b"error: {\"code\":400}\n\n"]),
-        [Frame::Event(Event { name: None, data: String::new(), unknown })]
+        [Frame::Event(Event { unknown, ..Event::default() })]
     );
 }
 
 #[test]
 fn bytes_that_are_no_text_spoil_one_frame_alone() {
     let frames = decode(&[b"data: \xff\n\ndata: \xe2\x82", b"\xac\n\n"]);
-    assert_eq!(frames, [data("\u{fffd}"), data("\u{20ac}")]);
+    let garbled = Event { data: "\u{fffd}".to_owned(), garbled: true, ..Event::default() };
+    assert_eq!(frames, [Frame::Event(garbled), data("\u{20ac}")]);
+}
+
+#[test]
+fn bare_lines_are_events_and_the_last_needs_no_end() {
+    let mut decoder = Decoder::of_lines();
+    let mut out = Vec::new();
+    decoder.push(b"{\"a\":1}\r\n\n{\"b\"", &mut out).unwrap();
+    decoder.push(b":2}", &mut out).unwrap();
+    decoder.finish(&mut out);
+    assert_eq!(out, [data("{\"a\":1}"), data("{\"b\":2}")]);
 }
 
 #[test]

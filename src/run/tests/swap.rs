@@ -22,7 +22,7 @@ fn started(build: Build) -> Run {
 fn breaks(run: &mut Run, attempt: u32, class: FailureClass, partial: &str, at: u64) -> Vec<Effect> {
     run.sent(AttemptId(attempt), Timestamp::from_millis(at));
     let failure = Failure::of_attempt(class, "", "");
-    let broken = Broken { failure, partial: partial.to_owned(), usage: None };
+    let broken = Broken { partial: partial.to_owned(), ..Broken::from(failure) };
     let mut effects = run.replied(AttemptId(attempt), Err(broken), Timestamp::from_millis(at));
     // The pause before another path.
     effects.extend(run.wake(Timestamp::from_millis(at + 60)));
