@@ -74,7 +74,7 @@ const fn row(
 
 /// The rows, per kind from quick to best.
 #[rustfmt::skip]
-pub const CATALOGUE: [Facts; 21] = [
+pub const CATALOGUE: [Facts; 24] = [
     row("openai", "gpt-5.4-nano", 272_000, 128_000, (0.20, 1.25, 0.02), false, 0.85, Tier::Unused),
     row("openai", "gpt-5.4-mini", 272_000, 128_000, (0.75, 4.50, 0.075), false, 0.90, Tier::Quick),
     row("openai", "gpt-5.4", 1_050_000, 128_000, (2.50, 15.00, 0.25), false, 0.95, Tier::Balanced),
@@ -88,6 +88,9 @@ pub const CATALOGUE: [Facts; 21] = [
     row("anthropic", "claude-sonnet-4-6", 1_000_000, 128_000, (3.00, 15.00, 0.30), true, 0.95, Tier::Balanced),
     row("anthropic", "claude-opus-4-6", 1_000_000, 128_000, (5.00, 25.00, 0.50), true, 0.97, Tier::Best),
     row("anthropic", "claude-opus-4-5", 200_000, 64_000, (5.00, 25.00, 0.50), true, 0.96, Tier::Unused),
+    row("gemini", "gemini-3.1-flash-lite", 1_048_576, 65_536, (0.25, 1.50, 0.025), true, 0.88, Tier::Quick),
+    row("gemini", "gemini-3.6-flash", 1_048_576, 65_536, (0.75, 3.75, 0.075), false, 0.92, Tier::Balanced),
+    row("gemini", "gemini-3.1-pro-preview", 1_048_576, 65_536, (2.00, 12.00, 0.20), true, 0.96, Tier::Best),
     row("groq", "openai/gpt-oss-20b", 131_072, 65_536, (0.075, 0.30, 0.0375), true, 0.82, Tier::Quick),
     row("groq", "openai/gpt-oss-120b", 131_072, 65_536, (0.15, 0.60, 0.075), true, 0.88, Tier::Balanced),
     row("mistral", "mistral-small-latest", 262_144, 262_144, (0.15, 0.60, 0.015), true, 0.85, Tier::Quick),
