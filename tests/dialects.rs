@@ -4,7 +4,12 @@
 //! A new preset of a known format is in the table by itself. A new format needs one arm in [`Row::of`] and its bodies
 //! in a folder of `tests/fixtures/provider`, by the names used below.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken fixture fails its test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken fixture fails its test"
+)]
 
 mod loopback;
 

@@ -11,7 +11,7 @@ use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
 use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
 use punctual::domain::provider::{
-    Capacity, ChatQuirks, Dialect, Limits, OnCancel, ProviderSettings, SecretRef,
+    Capacity, ChatQuirks, Dialect, KeyPlace, Limits, OnCancel, ProviderSettings, SecretRef,
 };
 use punctual::driver::clock::system_time;
 use punctual::provider::registry::{Providers, connect};
@@ -447,4 +447,33 @@ async fn a_redirect_is_reported_and_not_followed() {
     let server = Loopback::start([with_headers("307 Temporary Redirect", &headers, "")]).await;
     let failure = ask(&*chat(&server)).await.0.unwrap_err().failure;
     assert_eq!((failure.class, failure.scope), (FailureClass::BadRequest, Scope::Provider));
+}
+
+#[tokio::test]
+async fn both_addresses_of_azure_reach_their_place_with_the_key_in_its_header() {
+    let answer = || stream(&[HEL, LO, STOP, DONE]);
+    let server = Loopback::start([answer(), answer()]).await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("key");
+    std::fs::write(&path, "azure-key").unwrap();
+    let places = [
+        ("/openai/v1", "/openai/v1/chat/completions"),
+        (
+            "/openai/deployments/d?api-version=2024-10-21",
+            "/openai/deployments/d/chat/completions?api-version=2024-10-21",
+        ),
+    ];
+    let quirks = ChatQuirks { key: KeyPlace::ApiKey, ..ChatQuirks::NONE };
+    for (at, (base, sent)) in places.into_iter().enumerate() {
+        let azure = ProviderSettings {
+            api_key: Some(SecretRef::File(path.clone())),
+            ..settings(Dialect::OpenAiChat(quirks), server.url() + base)
+        };
+        let reply = ask(&*connected(azure).get("local").unwrap()).await.0.unwrap();
+        assert_eq!(reply.text, "Hello");
+        let request = &server.requests()[at];
+        assert!(request.head.starts_with(&format!("POST {sent} HTTP/1.1")), "{}", request.head);
+        assert_eq!(request.header("api-key").as_deref(), Some("azure-key"));
+        assert_eq!(request.header("authorization"), None);
+    }
 }

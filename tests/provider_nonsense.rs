@@ -258,6 +258,7 @@ async fn a_wait_without_sense_is_none_and_a_long_one_a_day() {
 
 #[tokio::test]
 async fn a_compressed_body_is_not_inflated() {
+    use FailureClass::{RateLimited, ServerError};
     // The first bytes of a real one are enough: what follows is never looked at.
     let packed = "\u{1f}\u{8b}\u{8}\0\0\0\0\0";
     let script = |status: &str, kind, coding| {
@@ -272,7 +273,6 @@ async fn a_compressed_body_is_not_inflated() {
     ])
     .await;
     let classes: Vec<_> = found.iter().map(|failure| failure.class).collect();
-    use FailureClass::{RateLimited, ServerError};
     assert_eq!(classes, [ServerError, ServerError, RateLimited, ServerError]);
     assert_eq!(found[2].retry_after, Some(Duration::from_secs(3)));
     assert!(found.iter().all(|failure| failure.message.contains(" in ")), "{found:?}");
@@ -286,6 +286,7 @@ async fn a_compressed_body_is_not_inflated() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_are_no_answer() {
+    use FailureClass::{ServerError, StreamInterrupted};
     let bytes = |head: &str, body: &[u8]| {
         let length = body.len();
         let head = format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\n\r\n");
@@ -304,7 +305,6 @@ async fn bytes_that_are_no_text_are_no_answer() {
     ])
     .await;
     let classes: Vec<_> = found.iter().map(|failure| failure.class).collect();
-    use FailureClass::{ServerError, StreamInterrupted};
     assert_eq!(classes, [StreamInterrupted, ServerError, ServerError, ServerError, ServerError]);
     assert!(found[3].message.contains("out of"), "{:?}", found[3]);
     found.iter().for_each(well_told);

@@ -243,23 +243,18 @@ impl HttpProvider {
         }
         let failure = lost_without_answer(error);
         let near = is_loopback(&self.base);
-        let message = match (failure.class, failure.scope) {
-            (FailureClass::Timeout, Scope::Provider) => {
-                format!("cannot reach {place}: no connection within 10 s")
-            }
-            (FailureClass::Timeout, _) => {
-                format!("the connection to {place} timed out without an answer")
-            }
-            (FailureClass::ServerError, _) if !error.is_connect() => {
-                format!("{place} answers something that is not HTTP: {why}; check `base_url`")
-            }
-            (FailureClass::ServerError, _) if near => {
-                format!("cannot reach {place}: {why}; is the server running?")
-            }
-            (FailureClass::ServerError, _) => {
-                format!("cannot reach {place}: {why}; check `base_url` and the network")
-            }
-            _ => format!("{place} closed the connection without an answer: {why}"),
+        let message = if error.is_connect() && error.is_timeout() {
+            format!("cannot reach {place}: no connection within 10 s")
+        } else if error.is_timeout() {
+            format!("the connection to {place} timed out without an answer")
+        } else if error.is_connect() && near {
+            format!("cannot reach {place}: {why}; is the server running?")
+        } else if error.is_connect() {
+            format!("cannot reach {place}: {why}; check `base_url` and the network")
+        } else if failure.class == FailureClass::ServerError {
+            format!("{place} answers something that is not HTTP: {why}; check `base_url`")
+        } else {
+            format!("{place} closed the connection without an answer: {why}")
         };
         Failure { message, ..failure }
     }

@@ -9,7 +9,7 @@ use super::super::list::key_state;
 use super::super::probe::reach;
 use super::super::terminal::Style;
 use super::Finding;
-use crate::definition::config::preset::PRESETS;
+use crate::definition::config::preset::{PRESETS, Preset};
 use crate::definition::config::{Configuration, KEY_NOT_SET, LogicalModel, NOT_BUILT, Origin};
 use crate::definition::diagnostic::Diagnostic;
 
@@ -147,8 +147,14 @@ fn single(configuration: &Configuration) -> Option<Finding> {
                 .to_owned()
         }
         Origin::Found(names) => {
-            let others = PRESETS.iter().filter(|preset| !names.iter().any(|n| n == preset.kind));
-            let keys: Vec<&str> = others.filter_map(|preset| preset.key).take(3).collect();
+            let is_found = |preset: &&Preset| names.iter().any(|name| name == preset.kind);
+            let mut keys: Vec<&str> = Vec::new();
+            // A key is enough where the address is known; one key may stand for two formats.
+            for preset in PRESETS.iter().filter(|preset| preset.base_url.is_some()) {
+                let used = PRESETS.iter().filter(is_found).any(|found| found.key == preset.key);
+                keys.extend(preset.key.filter(|key| !used && !keys.contains(key)));
+            }
+            keys.truncate(3);
             format!(
                 "set a second key, as {}; two quotas behind every essential step are worth more than any setting",
                 keys.join(" or ")
@@ -157,4 +163,19 @@ fn single(configuration: &Configuration) -> Option<Finding> {
         Origin::Simulated => return None,
     };
     Some(Finding::note(what, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::config::from_environment;
+    use crate::definition::environment::Environment;
+
+    #[test]
+    fn a_second_key_is_another_one_and_one_that_is_enough() {
+        let found = from_environment(&Environment::of([("OPENAI_API_KEY", "k")]));
+        let advice = single(&found).unwrap().advice.unwrap();
+        assert!(advice.contains("ANTHROPIC_API_KEY or GEMINI_API_KEY"), "{advice}");
+        assert!(!advice.contains("OPENAI_API_KEY") && !advice.contains("AZURE"), "{advice}");
+    }
 }

@@ -144,3 +144,16 @@ fn every_preset_has_an_address_or_asks_for_one_and_stands_once() {
         assert!(!url.ends_with('/') && !url.ends_with(preset.version().unwrap_or("-")), "{url}");
     }
 }
+
+#[test]
+fn a_key_is_found_once_whatever_formats_it_is_good_for() {
+    let found = |key| match from_environment(&Environment::of([(key, "k")])).origin {
+        Origin::Found(names) => names,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found("OPENAI_API_KEY"), ["openai"]);
+    assert_eq!(found("GEMINI_API_KEY"), ["gemini"]);
+    let gemini = from_environment(&Environment::of([("GEMINI_API_KEY", "k")]));
+    assert_eq!(gemini.provider("gemini").unwrap().dialect, Dialect::Gemini);
+    assert_eq!(gemini.model("best").unwrap().paths[0].profile.id, "gemini-3.1-pro-preview");
+}
