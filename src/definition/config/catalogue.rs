@@ -74,7 +74,7 @@ const fn row(
 
 /// The rows, per kind from quick to best.
 #[rustfmt::skip]
-pub const CATALOGUE: [Facts; 24] = [
+pub const CATALOGUE: [Facts; 27] = [
     row("openai", "gpt-5.4-nano", 272_000, 128_000, (0.20, 1.25, 0.02), false, 0.85, Tier::Unused),
     row("openai", "gpt-5.4-mini", 272_000, 128_000, (0.75, 4.50, 0.075), false, 0.90, Tier::Quick),
     row("openai", "gpt-5.4", 1_050_000, 128_000, (2.50, 15.00, 0.25), false, 0.95, Tier::Balanced),
