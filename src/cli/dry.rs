@@ -189,7 +189,7 @@ impl<'a> Laying<'a> {
     /// Whether everything a step looks at is known: the order alone of other steps shows in `run.status`.
     fn is_decided(&self, ix: StepIx) -> bool {
         let content = &self.workflow.steps[ix.at()];
-        let statuses = mentions(content).iter().any(|name| name == "run");
+        let statuses = mentions(content).iter().any(|name| *name == "run");
         self.workflow
             .plan
             .step(ix)
@@ -301,21 +301,21 @@ impl<'a> Laying<'a> {
 }
 
 /// The root names that a step's list and the condition of its items look at.
-fn listing(of: &StepContent) -> Vec<String> {
+fn listing(of: &StepContent) -> Vec<&str> {
     let each = of.each.iter();
     let texts = each.flat_map(|each| std::iter::once(&each.list).chain(&each.when));
-    texts.flat_map(Expression::mentions).map(|mention| mention.name).collect()
+    texts.flat_map(Expression::mentions).map(|mention| mention.name.as_str()).collect()
 }
 
 /// The root names that a step's texts look at.
-fn mentions(of: &StepContent) -> Vec<String> {
-    let mut names: Vec<String> = listing(of);
+fn mentions(of: &StepContent) -> Vec<&str> {
+    let mut names: Vec<&str> = listing(of);
     let when = of.when.iter().flat_map(Expression::mentions);
-    names.extend(when.map(|mention| mention.name));
+    names.extend(when.map(|mention| mention.name.as_str()));
     if let WorkContent::Prompt(prompt) = &of.work {
         let PromptContent { system, prompt, .. } = prompt.as_ref();
         let texts = system.iter().chain([prompt]);
-        names.extend(texts.flat_map(Template::mentions).map(|mention| mention.name));
+        names.extend(texts.flat_map(Template::mentions).map(|mention| mention.name.as_str()));
     }
     names
 }

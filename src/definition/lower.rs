@@ -208,7 +208,7 @@ impl Lowering<'_> {
 
     fn input(&mut self, raw: &RawWorkflow) -> Typed {
         let Some(node) = &raw.input else {
-            return Typed::of(Shape::Object(Object::default()));
+            return Typed::of(Shape::from(Object::default()));
         };
         let typed = self.shape(node, "`input`");
         self.require_object(&typed, &node.span, "`input`");

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use minijinja::machinery::ast::{self, Expr, Stmt};
 
 use crate::domain::finding::Finding;
-use crate::domain::shape::Scope;
 use crate::expression::code;
 
 use super::check::Checker;
@@ -83,8 +82,8 @@ pub fn name(written: &str) -> String {
 /// The first syntax error, or a text of more than 1 MiB.
 pub fn includes(source: &str) -> Result<Vec<Include>, Finding> {
     let root = super::parsed(source)?;
-    let (scope, library) = (Scope::default(), Library::default());
-    let mut checker = Checker::new(source, &scope, &library);
+    let library = Library::default();
+    let mut checker = Checker::new(source, None, &library);
     checker.whole(&root);
     Ok(checker.includes)
 }

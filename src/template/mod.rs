@@ -76,8 +76,7 @@ impl Template {
     /// As [`Template::parse`].
     pub fn with(source: &str, library: Library) -> Result<Self, Finding> {
         let root = parsed(source)?;
-        let scope = Scope::default();
-        let mut checker = check::Checker::new(source, &scope, &library);
+        let mut checker = check::Checker::new(source, None, &library);
         checker.whole(&root);
         let (mentions, findings) = checker.finish();
         let refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
@@ -100,8 +99,8 @@ impl Template {
     /// Every mention of a root name that the template does not bind itself, in the order of the text. A mention in
     /// an included text has the place of the include.
     #[must_use]
-    pub fn mentions(&self) -> Vec<Mention> {
-        self.mentions.to_vec()
+    pub fn mentions(&self) -> &[Mention] {
+        &self.mentions
     }
 
     /// Every problem under `scope`, those of included texts too.
@@ -111,7 +110,7 @@ impl Template {
         let Ok(root) = parse(&self.source, environment::NAME, environment::syntax()) else {
             return Vec::new();
         };
-        let mut checker = check::Checker::new(&self.source, scope, &self.library);
+        let mut checker = check::Checker::new(&self.source, Some(scope), &self.library);
         checker.whole(&root);
         checker.finish().1
     }

@@ -41,11 +41,11 @@ impl Lowering<'_> {
         if let Shape::Object(object) = answer {
             for field in &object.fields {
                 let presence = if field.optional {
-                    Presence::Maybe(format!("'{}' is optional", field.name))
+                    Presence::Maybe(format!("'{}' is optional", field.name).into())
                 } else {
                     Presence::Always
                 };
-                scope.bind(&field.name, field.shape.clone(), presence);
+                scope.bind(field.name.as_str(), field.shape.clone(), presence);
             }
         }
         for check in &draft.check {
@@ -71,7 +71,7 @@ fn misnamed(
     taken: &BTreeSet<String>,
 ) -> Option<Finding> {
     let own = own_fields(&draft.expected.typed.shape);
-    check.body.mentions().into_iter().find_map(|mention| {
+    check.body.mentions().iter().find_map(|mention| {
         let name = &mention.name;
         let (code, message, help) = if taken.contains(name) {
             (

@@ -81,8 +81,8 @@ impl Draft<'_> {
     /// Whether its condition names the item, and so is decided for each.
     pub fn when_per_item(&self) -> bool {
         let names_item = |name: &str| name == self.item() || name == "index";
-        let mentions = self.when.iter().flat_map(|when| when.body.mentions());
-        self.raw.each.is_some() && mentions.into_iter().any(|mention| names_item(&mention.name))
+        let mut mentions = self.when.iter().flat_map(|when| when.body.mentions());
+        self.raw.each.is_some() && mentions.any(|mention| names_item(&mention.name))
     }
 
     /// Whether a prompt of it uses what stands at `path`, or something around or below it.
@@ -95,20 +95,18 @@ impl Draft<'_> {
     }
 
     /// Every name in its texts, and whether it stands where the item of its list, or its answer, is visible.
-    pub fn mentions(&self) -> Vec<(Mention, Sight)> {
-        let mut found = Vec::new();
-        for text in [&self.prompt, &self.system].into_iter().flatten() {
-            found.extend(text.body.mentions().iter().map(|m| (m.clone(), Sight::Item)));
-        }
-        let mut add = |text: &Text<Expression>, sight: Sight| {
-            found.extend(text.body.mentions().into_iter().map(|mention| (mention, sight)));
+    pub fn mentions<'d>(&'d self) -> impl Iterator<Item = (&'d Mention, Sight)> {
+        let prompts = [&self.prompt, &self.system].into_iter().flatten();
+        let prompts = prompts.flat_map(|text| text.body.mentions()).map(|m| (m, Sight::Item));
+        let values = self.value.iter().flatten().map(|field| &field.text);
+        let inner = self.when.iter().chain(values).chain(&self.shrink);
+        let expressions = self.each.iter().map(|text| (text, Sight::Outside));
+        let expressions = expressions.chain(inner.map(|text| (text, Sight::Item)));
+        let expressions = expressions.chain(self.check.iter().map(|text| (text, Sight::Answer)));
+        let of = |(text, sight): (&'d Text<Expression>, Sight)| {
+            text.body.mentions().iter().map(move |mention| (mention, sight))
         };
-        self.each.iter().for_each(|text| add(text, Sight::Outside));
-        self.when.iter().for_each(|text| add(text, Sight::Item));
-        self.value.iter().flatten().for_each(|field| add(&field.text, Sight::Item));
-        self.shrink.iter().for_each(|text| add(text, Sight::Item));
-        self.check.iter().for_each(|text| add(text, Sight::Answer));
-        found
+        prompts.chain(expressions.flat_map(of))
     }
 
     /// The name of its items.

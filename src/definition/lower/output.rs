@@ -49,7 +49,7 @@ impl Lowering<'_> {
         }
         let fields = self.named_expressions(fields, "output");
         let mentions = fields.iter().flat_map(|field| field.text.body.mentions());
-        let scope = world.scope(&mentions.map(|mention| mention.name).collect());
+        let scope = world.scope(&mentions.map(|mention| mention.name.as_str()).collect());
         let shape = self.type_fields(&fields, &scope, "output");
         let output = fields.into_iter().map(|field| (field.name, field.text.body));
         (output.collect(), Typed::of(shape))
@@ -111,7 +111,7 @@ fn default_output(draft: &Draft<'_>) -> (Output, Typed) {
     let shape = if list { Shape::list(answer.shape.clone()) } else { answer.shape.clone() };
     let output = parse(name).map(|e| vec![(name.to_owned(), e)]).unwrap_or_default();
     let object = Object { fields: vec![field(name, shape)], open: false };
-    (output, Typed::of(Shape::Object(object)))
+    (output, Typed::of(Shape::from(object)))
 }
 
 fn field(name: &str, shape: Shape) -> Field {

@@ -223,7 +223,7 @@ impl Lowering<'_> {
                 about: typed.about,
             });
         }
-        let shape = Shape::Object(object);
+        let shape = Shape::from(object);
         let mut typed = Typed { unknown, parts, ..Typed::of(shape) };
         if !embedded.is_empty() {
             let mut schema = Schema::of_shape(&typed.shape);
@@ -352,7 +352,7 @@ impl Lowering<'_> {
         let embedded =
             typed.embedded.map(|schema| serde_json::json!({"anyOf": [schema, {"type": "null"}]}));
         let parts = typed.parts + 1;
-        Typed { embedded, parts, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
+        Typed { embedded, parts, ..Typed::of(Shape::Nullable(typed.shape.into())) }
     }
 
     fn word(&mut self, word: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {

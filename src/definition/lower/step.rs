@@ -83,8 +83,8 @@ fn role(at: usize, drafts: &[Draft<'_>]) -> Role {
         other.needs.iter().any(|(step, kind)| *step == at && *kind != NeedKind::Judges)
     };
     let feeds_fan = drafts.iter().any(|other| {
-        let each = other.each.iter().flat_map(|each| each.body.mentions());
-        each.into_iter().any(|mention| mention.name == draft.name())
+        let mut each = other.each.iter().flat_map(|each| each.body.mentions());
+        each.any(|mention| mention.name == draft.name())
     });
     if feeds_fan || (draft.needs.is_empty() && drafts.iter().any(feeds)) {
         Role::Planner

@@ -80,7 +80,7 @@ impl Lowering<'_> {
             let (shape, _) = self.check_expression(&field.text, scope, &owner);
             Field { name: field.name.clone(), shape, optional: false, default: None, about: None }
         });
-        Shape::Object(Object { fields: typed.collect(), open: false })
+        Shape::from(Object { fields: typed.collect(), open: false })
     }
 
     /// Types a `value` step, now that all it refers to has its type, and makes that visible.

@@ -97,8 +97,8 @@ fn mentions_of_an_included_text_count_and_have_the_place_of_the_include() {
     let template = template(source, texts);
     let mentions: Vec<_> = template
         .mentions()
-        .into_iter()
-        .map(|m| (m.name, m.guarded, source[m.range].to_owned()))
+        .iter()
+        .map(|m| (m.name.clone(), m.guarded, source[m.range.clone()].to_owned()))
         .collect();
     let of = |name: &str, guarded, at: &str| (name.to_owned(), guarded, at.to_owned());
     assert_eq!(

@@ -1,5 +1,7 @@
 //! `$min`, `$max` and `$pattern`.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::definition::lower::answer::BAD_SCHEMA;
@@ -14,7 +16,7 @@ pub fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node
     let what = format!("{owner}: `{}`", key.name);
     let least = key.name == "$min";
     match (shape, key.name.as_str()) {
-        (Shape::Nullable(inner), _) => bound(reader, inner, key, value, owner),
+        (Shape::Nullable(inner), _) => bound(reader, Arc::make_mut(inner), key, value, owner),
         (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
         (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
             let Value::Number(number) = to_json(value) else {
