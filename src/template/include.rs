@@ -76,18 +76,6 @@ pub fn name(written: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// What `source` includes by itself, in the order of the text. What is refused is not among it: checking says so.
-///
-/// # Errors
-/// The first syntax error, or a text of more than 1 MiB.
-pub fn includes(source: &str) -> Result<Vec<Include>, Finding> {
-    let root = super::parsed(source)?;
-    let library = Library::default();
-    let mut checker = Checker::new(source, None, &library);
-    checker.whole(&root);
-    Ok(checker.includes)
-}
-
 impl Checker<'_> {
     /// `{% include "prompts/rules.md" %}`: the text is checked where it is put.
     pub(super) fn include(&mut self, include: &ast::Include<'_>, tag: Range<usize>) {

@@ -50,7 +50,7 @@ impl Lowering<'_> {
         }
         for check in &draft.check {
             if let Some(finding) = misnamed(check, draft, &taken) {
-                self.finding(&finding, &check.origin, &owner);
+                self.finding(&finding, check.origin, &owner);
                 continue;
             }
             let (shape, sound) = self.check_expression(check, &scope, &owner);
@@ -66,7 +66,7 @@ impl Lowering<'_> {
 
 /// A name in a condition that is a field of the answer and something else too, or the step's own.
 fn misnamed(
-    check: &Text<Expression>,
+    check: &Text<'_, Expression>,
     draft: &Draft<'_>,
     taken: &BTreeSet<String>,
 ) -> Option<Finding> {

@@ -35,7 +35,7 @@ use pace::Timeline;
 /// A sound workflow, as the lints see it.
 pub struct Subject<'a> {
     /// What the file says.
-    pub raw: &'a RawWorkflow,
+    pub raw: &'a RawWorkflow<'a>,
     /// What follows from it.
     pub plan: &'a Plan,
     /// Its steps, in the order of the file.
@@ -114,7 +114,7 @@ impl<'a> Look<'a> {
 }
 
 /// Warns of something in a text, where it stands.
-fn warn_in(reader: &mut Reader<'_>, finding: &Finding, origin: &Origin) {
+fn warn_in(reader: &mut Reader<'_>, finding: &Finding, origin: Origin<'_>) {
     if reader.is_full() {
         return;
     }

@@ -6,7 +6,8 @@ use crate::definition::lower::names::is_name;
 use crate::definition::lower::scope::World;
 use crate::definition::lower::shape::Typed;
 use crate::definition::page::MISSING_KEY;
-use crate::definition::raw::RawWorkflow;
+use crate::definition::raw::{RawText, RawWorkflow};
+use crate::definition::yaml::Key;
 use crate::domain::finding::Code;
 use crate::domain::shape::{Field, Object, Shape};
 use crate::expression::Expression;
@@ -19,7 +20,7 @@ type Output = Vec<(String, Expression)>;
 impl Lowering<'_> {
     pub(super) fn output(
         &mut self,
-        raw: &RawWorkflow,
+        raw: &RawWorkflow<'_>,
         drafts: &[Draft<'_>],
         world: &World,
     ) -> (Output, Typed) {
@@ -34,8 +35,8 @@ impl Lowering<'_> {
 
     fn written(
         &mut self,
-        raw: &RawWorkflow,
-        fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
+        raw: &RawWorkflow<'_>,
+        fields: &[(&Key, RawText<'_>)],
         world: &World,
     ) -> (Output, Typed) {
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
@@ -55,7 +56,7 @@ impl Lowering<'_> {
         (output.collect(), Typed::of(shape))
     }
 
-    fn sink(&mut self, raw: &RawWorkflow, drafts: &[Draft<'_>]) -> (Output, Typed) {
+    fn sink(&mut self, raw: &RawWorkflow<'_>, drafts: &[Draft<'_>]) -> (Output, Typed) {
         let used = |at: usize| {
             drafts.iter().any(|other| {
                 other.validates != Some(at) && other.needs.iter().any(|(step, _)| *step == at)

@@ -1,6 +1,7 @@
 //! What each text may refer to, and the check of every text against it.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::definition::lower::Lowering;
@@ -9,7 +10,7 @@ use crate::definition::lower::text::Text;
 use crate::domain::finding::{Code, Finding};
 use crate::domain::shape::{Presence, Range, Scope, Shape};
 use crate::expression::Expression;
-use crate::template::Template;
+use crate::template::Parsed;
 
 /// `each` over something that is no list.
 pub const EACH_NEEDS_LIST: Code = Code("P0407");
@@ -129,7 +130,7 @@ impl Lowering<'_> {
                 let item = draft
                     .each
                     .as_ref()
-                    .map_or(Shape::Any, |each| self.check_each(each, &scope, &owner, &raw.text));
+                    .map_or(Shape::Any, |each| self.check_each(each, &scope, &owner, raw.text));
                 world.steps[at].item = item.clone();
                 scope.bind(draft.item(), item, Presence::Always);
                 scope.bind("index", Shape::Integer(Range::default()), Presence::Always);
@@ -160,7 +161,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn check_template(&mut self, text: &Text<Template>, scope: &Scope, owner: &str) {
+    fn check_template(&mut self, text: &Text<'_, Parsed<'_>>, scope: &Scope, owner: &str) {
         for found in text.body.check(scope) {
             self.located(&found, text, owner);
         }
@@ -169,18 +170,18 @@ impl Lowering<'_> {
     /// The type of an expression, its problems reported.
     pub(super) fn check_expression(
         &mut self,
-        text: &Text<Expression>,
+        text: &Text<'_, Expression>,
         scope: &Scope,
-        owner: &str,
+        owner: impl Display + Copy,
     ) -> (Shape, bool) {
         let (shape, findings) = text.body.check(scope);
         for finding in &findings {
-            self.finding(finding, &text.origin, owner);
+            self.finding(finding, text.origin, owner);
         }
         (shape, findings.is_empty())
     }
 
-    fn check_when(&mut self, when: &Text<Expression>, scope: &Scope, owner: &str) {
+    fn check_when(&mut self, when: &Text<'_, Expression>, scope: &Scope, owner: &str) {
         let (shape, sound) = self.check_expression(when, scope, owner);
         if sound && !matches!(shape, Shape::Boolean | Shape::Any) {
             let message = format!("`when` must be true or false, and is {}", shape.describe());
@@ -191,7 +192,7 @@ impl Lowering<'_> {
 
     fn check_each(
         &mut self,
-        each: &Text<Expression>,
+        each: &Text<'_, Expression>,
         scope: &Scope,
         owner: &str,
         source: &str,
@@ -215,13 +216,13 @@ impl Lowering<'_> {
     pub(super) fn type_problem(
         &mut self,
         code: Code,
-        text: &Text<Expression>,
+        text: &Text<'_, Expression>,
         owner: &str,
         message: String,
         help: &str,
     ) {
         let range = 0..text.body.source().trim_end().len();
         let finding = Finding { code, range, message, help: Some(help.to_owned()) };
-        self.finding(&finding, &text.origin, owner);
+        self.finding(&finding, text.origin, owner);
     }
 }

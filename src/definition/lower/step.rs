@@ -110,8 +110,8 @@ fn content(draft: Draft<'_>, order: &[usize]) -> Option<StepContent> {
             WorkContent::Value(fields.into_iter().map(|f| (f.name, f.text.body)).collect())
         }
         None => WorkContent::Prompt(Box::new(PromptContent {
-            system: draft.system.map(|text| text.body),
-            prompt: draft.prompt?.body,
+            system: draft.system.map(|text| text.body.template()),
+            prompt: draft.prompt?.body.template(),
             history: draft.history.iter().map(ix).collect::<Option<_>>()?,
             shrink: draft.shrink.iter().filter_map(|text| text.body.as_path()).collect(),
             answer: draft.expected.answer,

@@ -26,10 +26,10 @@ pub struct Vars {
 }
 
 impl Lowering<'_> {
-    pub(super) fn vars(&mut self, raw: &RawWorkflow) -> Vars {
+    pub(super) fn vars(&mut self, raw: &RawWorkflow<'_>) -> Vars {
         let mut values = Map::new();
         let mut object = Object::default();
-        for (key, node) in &raw.vars {
+        for (key, node) in raw.vars {
             if !is_name(&key.name) {
                 self.reader
                     .error(BAD_NAME, &key.span, format!("'{}' cannot name a constant", key.name))
