@@ -133,12 +133,12 @@ fn scope() -> &'static (Scope, Value) {
             ("text", Shape::text()),
             ("documents", Shape::list(item())),
             ("count", Shape::Integer(Range::default())),
-            ("note", Shape::Nullable(Box::new(Shape::text()))),
+            ("note", Shape::Nullable(Shape::text().into())),
         ]);
         let mut scope = Scope::default();
         scope.bind("input", input.clone(), Presence::Always);
         scope.bind("plan", Shape::object([("questions", Shape::list(item()))]), Presence::Always);
-        scope.bind("answer", Shape::list(item()), Presence::Maybe("it is optional".to_owned()));
+        scope.bind("answer", Shape::list(item()), Presence::Maybe("it is optional".into()));
         scope.bind("any", Shape::Any, Presence::Always);
         let items = json!([{"id": "a", "score": 0.1}, {"id": "\u{1F600}", "score": 1e30}]);
         let value = json!({

@@ -308,7 +308,7 @@ impl<'a> Looking<'a> {
         let WorkContent::Prompt(prompt) = &of.work else { return 0 };
         let texts = prompt.system.iter().chain([&prompt.prompt]);
         let template: u64 = texts.map(|text| estimate_tokens(text.source())).sum();
-        let known = |name: &String| self.laid.run.is_known(name);
+        let known = |name: &&str| self.laid.run.is_known(name);
         let input = mentions(of).iter().any(known) || of.each.is_some();
         let input = if input { self.input_tokens } else { 0 };
         let needs = &self.workflow.plan.step(ix).needs;
@@ -339,21 +339,21 @@ impl Rendered {
 }
 
 /// The root names that a step's list and the condition of its items look at.
-fn listing(of: &StepContent) -> Vec<String> {
+fn listing(of: &StepContent) -> Vec<&str> {
     let each = of.each.iter();
     let texts = each.flat_map(|each| std::iter::once(&each.list).chain(&each.when));
-    texts.flat_map(Expression::mentions).map(|mention| mention.name).collect()
+    texts.flat_map(Expression::mentions).map(|mention| mention.name.as_str()).collect()
 }
 
 /// The root names that a step's texts look at.
-fn mentions(of: &StepContent) -> Vec<String> {
-    let mut names: Vec<String> = listing(of);
+fn mentions(of: &StepContent) -> Vec<&str> {
+    let mut names: Vec<&str> = listing(of);
     let when = of.when.iter().flat_map(Expression::mentions);
-    names.extend(when.map(|mention| mention.name));
+    names.extend(when.map(|mention| mention.name.as_str()));
     if let WorkContent::Prompt(prompt) = &of.work {
         let PromptContent { system, prompt, .. } = prompt.as_ref();
         let texts = system.iter().chain([prompt]);
-        names.extend(texts.flat_map(Template::mentions).map(|mention| mention.name));
+        names.extend(texts.flat_map(Template::mentions).map(|mention| mention.name.as_str()));
     }
     names
 }

@@ -253,7 +253,10 @@ impl Loading<'_> {
         for entry in std::fs::read_dir(root)? {
             let entry = entry?;
             // Links count as what they lead to; what cannot be looked at is reported when it is read.
-            let folder = std::fs::metadata(entry.path()).is_ok_and(|about| about.is_dir());
+            let folder = match entry.file_type() {
+                Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+                _ => std::fs::metadata(entry.path()).is_ok_and(|about| about.is_dir()),
+            };
             if let (Ok(name), false) = (entry.file_name().into_string(), folder) {
                 names.push(name);
             }

@@ -106,7 +106,7 @@ struct Looking<'a> {
     plan: &'a Plan,
     step: &'a StepPlan,
     content: &'a StepContent,
-    raw: &'a RawStep,
+    raw: &'a RawStep<'a>,
     merged: &'a RawSettings,
 }
 

@@ -94,12 +94,13 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
         Lowering { context, reader, shapes: Shapes::default(), version, files: Vec::new() };
     let parts = lowering.run(&raw);
     let Lowering { version, files, .. } = lowering;
+    let RawWorkflow { title, description, expose, .. } = raw;
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
     let workflow = parts.filter(|_| sound).map(|parts| {
         Arc::new(Workflow {
             name: context.name.to_owned(),
-            title: raw.title.map(|t| t.value),
-            description: raw.description.map(|d| d.value).unwrap_or_default(),
+            title: title.map(|t| t.value),
+            description: description.map(|d| d.value).unwrap_or_default(),
             file,
             version: version.hex(),
             plan: Arc::new(parts.plan),
@@ -109,7 +110,7 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
             steps: parts.steps,
             output: parts.output,
             output_schema: parts.output_schema,
-            exposed: raw.expose.unwrap_or(true),
+            exposed: expose.unwrap_or(true),
         })
     });
     Lowered { workflow, diagnostics, files }
@@ -129,13 +130,13 @@ struct Parts {
 struct Lowering<'a> {
     context: Context<'a>,
     reader: Reader<'a>,
-    shapes: Shapes,
+    shapes: Shapes<'a>,
     version: Version,
     files: Vec<PathBuf>,
 }
 
-impl Lowering<'_> {
-    fn run(&mut self, raw: &RawWorkflow) -> Option<Parts> {
+impl<'a> Lowering<'a> {
+    fn run(&mut self, raw: &RawWorkflow<'a>) -> Option<Parts> {
         if raw.steps.len() > STEP_LIMIT {
             let message =
                 format!("the workflow has {} steps; at most {STEP_LIMIT} can run", raw.steps.len());
@@ -148,8 +149,10 @@ impl Lowering<'_> {
         let input = self.input(raw);
         self.check_step_names(raw);
         let defaults = raw.defaults.over(&self.context.configuration.settings);
+        let files = vec![Default::default(); raw.steps.len()];
+        let steps = raw.steps.iter().zip(&files);
         let mut drafts: Vec<Draft<'_>> =
-            raw.steps.iter().map(|step| self.draft(step, &defaults)).collect();
+            steps.map(|(step, files)| self.draft(step, files, &defaults)).collect();
         self.link_validators(&mut drafts);
         self.link_history(&mut drafts);
         self.infer_needs(&mut drafts);
@@ -159,7 +162,7 @@ impl Lowering<'_> {
         self.check_texts(&mut drafts, order.as_deref(), &mut world);
         let (output, output_shape) = self.output(raw, &drafts, &world);
         let output_schema = self.tool_schema(&output_shape, &raw.steps_span);
-        let input_span = raw.input.as_ref().map_or(raw.steps_span.clone(), |n| n.span.clone());
+        let input_span = raw.input.map_or(raw.steps_span.clone(), |n| n.span.clone());
         let input_schema = self.tool_schema(&input, &input_span);
         let models = Models::collect(self, raw, &drafts);
         let budget = raw.budget.over(&self.context.configuration.budget);
@@ -202,13 +205,13 @@ impl Lowering<'_> {
         })
     }
 
-    fn deadline(&self, raw: &RawWorkflow) -> Duration {
+    fn deadline(&self, raw: &RawWorkflow<'_>) -> Duration {
         raw.deadline.as_ref().map_or(self.context.configuration.deadline, |d| d.value)
     }
 
-    fn input(&mut self, raw: &RawWorkflow) -> Typed {
-        let Some(node) = &raw.input else {
-            return Typed::of(Shape::Object(Object::default()));
+    fn input(&mut self, raw: &RawWorkflow<'_>) -> Typed {
+        let Some(node) = raw.input else {
+            return Typed::of(Shape::from(Object::default()));
         };
         let typed = self.shape(node, "`input`");
         self.require_object(&typed, &node.span, "`input`");

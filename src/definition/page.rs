@@ -1,5 +1,6 @@
 //! A parsed file, the problems found so far, and the reading of single values with their checks.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses what the format has and this version has not.
-    pub fn not_yet(&mut self, range: &Range<usize>, what: &str, instead: &str) {
+    pub fn not_yet(&mut self, range: &Range<usize>, what: impl Display, instead: &str) {
         self.error(NOT_YET, range, format!("{what} is not yet supported")).help(instead);
     }
 
@@ -170,9 +171,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The entries of a mapping whose keys are free.
-    pub fn entries<'n>(&mut self, node: &'n Node, what: &str) -> Vec<(&'n Key, &'n Node)> {
+    pub fn entries<'n>(&mut self, node: &'n Node, what: impl Display) -> &'n [(Key, Node)] {
         match &node.kind {
-            Kind::Map(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
+            Kind::Map(entries) => entries,
             Kind::Scalar(_) | Kind::List(_) => {
                 let empty = is_null(node);
                 let found = self.wrong_type(node, &format!("{what} must be a mapping"));
@@ -181,13 +182,13 @@ impl<'a> Reader<'a> {
                 } else if !empty {
                     found.help("write `key: value` lines below it, indented");
                 }
-                Vec::new()
+                &[]
             }
         }
     }
 
     /// The items of a list.
-    pub fn items<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
+    pub fn items<'n>(&mut self, node: &'n Node, what: impl Display) -> &'n [Node] {
         if let Kind::List(items) = &node.kind {
             return items;
         }
@@ -208,11 +209,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Text: quoted, a block, or plain and nothing else.
-    pub fn text(&mut self, node: &Node, what: &str) -> Option<Spanned<String>> {
+    pub fn text(&mut self, node: &Node, what: impl Display) -> Option<Spanned<String>> {
+        let value = self.words(node, what)?.to_owned();
+        Some(Spanned { value, span: node.span.clone() })
+    }
+
+    /// The same, not copied.
+    pub fn words<'n>(&mut self, node: &'n Node, what: impl Display) -> Option<&'n str> {
         if let Kind::Scalar(scalar) = &node.kind
             && scalar.meaning() == Meaning::Text
         {
-            return Some(Spanned { value: scalar.text.clone(), span: node.span.clone() });
+            return Some(&scalar.text);
         }
         let quotable = matches!(node.kind, Kind::Scalar(_)) && !is_null(node);
         let shown = shown(node);
@@ -226,7 +233,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `true` or `false`.
-    pub fn boolean(&mut self, node: &Node, what: &str) -> Option<Spanned<bool>> {
+    pub fn boolean(&mut self, node: &Node, what: impl Display) -> Option<Spanned<bool>> {
         if let Kind::Scalar(scalar) = &node.kind
             && let Meaning::Boolean(value) = scalar.meaning()
         {
@@ -249,7 +256,7 @@ impl<'a> Reader<'a> {
     pub fn integer(
         &mut self,
         node: &Node,
-        what: &str,
+        what: impl Display,
         bounds: std::ops::RangeInclusive<u64>,
     ) -> Option<Spanned<u64>> {
         let (min, max) = (*bounds.start(), *bounds.end());
@@ -285,7 +292,7 @@ impl<'a> Reader<'a> {
     pub fn small(
         &mut self,
         node: &Node,
-        what: &str,
+        what: impl Display,
         bounds: std::ops::RangeInclusive<u32>,
     ) -> Option<Spanned<u32>> {
         let wide = u64::from(*bounds.start())..=u64::from(*bounds.end());
@@ -297,7 +304,7 @@ impl<'a> Reader<'a> {
     pub fn number(
         &mut self,
         node: &Node,
-        what: &str,
+        what: impl Display,
         bounds: std::ops::RangeInclusive<f64>,
     ) -> Option<Spanned<f64>> {
         let number = match &node.kind {
@@ -321,7 +328,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Dollars, from 0 to a million.
-    pub fn dollars(&mut self, node: &Node, what: &str) -> Option<Spanned<Usd>> {
+    pub fn dollars(&mut self, node: &Node, what: impl Display) -> Option<Spanned<Usd>> {
         let read = self.number(node, what, 0.0..=1_000_000.0)?;
         Usd::from_dollars(read.value).map(|value| Spanned { value, span: read.span })
     }
@@ -330,7 +337,7 @@ impl<'a> Reader<'a> {
     pub fn duration(
         &mut self,
         node: &Node,
-        what: &str,
+        what: impl Display,
         bounds: std::ops::RangeInclusive<Duration>,
     ) -> Option<Spanned<Duration>> {
         let text = match &node.kind {
@@ -352,7 +359,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A share with its percent sign.
-    pub fn share(&mut self, node: &Node, what: &str) -> Option<Spanned<Share>> {
+    pub fn share(&mut self, node: &Node, what: impl Display) -> Option<Spanned<Share>> {
         let text = match &node.kind {
             Kind::Scalar(scalar) => scalar.text.as_str(),
             Kind::List(_) | Kind::Map(_) => "",
@@ -370,7 +377,7 @@ impl<'a> Reader<'a> {
     pub fn word<T: Copy>(
         &mut self,
         node: &Node,
-        what: &str,
+        what: impl Display,
         words: &[(&str, T)],
     ) -> Option<Spanned<T>> {
         let text = match &node.kind {

@@ -1,5 +1,6 @@
 //! What a workflow file says, checked value by value and spanned. Nothing is inferred here: see `lower`.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub const DEADLINES: std::ops::RangeInclusive<Duration> =
 /// A workflow of punctual: one tool that answers before its deadline. The file's name is the tool's name.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transform = Mapping::closed().extensible().required(&["description", "steps"]))]
-pub struct RawWorkflow {
+pub struct RawWorkflow<'p> {
     /// What the caller gets, in a sentence or two: clients choose tools by it.
     #[schemars(with = "SomeText")]
     pub description: Option<Spanned<String>>,
@@ -55,25 +56,25 @@ pub struct RawWorkflow {
     /// What a caller gives: a mapping of names to shapes, as {text: string, tone?: warm | plain}. It becomes the
     /// tool's input schema; texts use it as input.text. Default: nothing.
     #[schemars(with = "Shape")]
-    pub input: Option<Node>,
+    pub input: Option<&'p Node>,
     /// Constants: name → any value. Texts use them like a step's output, as vars.limit. Default: none.
     #[schemars(with = "Constants")]
-    pub vars: Vec<(Key, Node)>,
+    pub vars: &'p [(Key, Node)],
     /// Named shapes, usable by name wherever a shape stands: name → shape.
     #[schemars(with = "Named<Shape>")]
-    pub shapes: Vec<(Key, Node)>,
+    pub shapes: &'p [(Key, Node)],
     /// What holds for every step that does not say otherwise, key by key; over the server's defaults.
     pub defaults: RawSettings,
     /// The steps: name → step, in any order. What a step mentions it waits for; what does not wait runs in parallel.
     #[schemars(with = "Steps")]
-    pub steps: Vec<RawStep>,
+    pub steps: Vec<RawStep<'p>>,
     /// Where `steps` stands.
     #[schemars(skip)]
     pub steps_span: Range<usize>,
     /// What the caller gets: name → expression, as {summary: draft.text}. Default: the output of the only step that
     /// no other step uses.
     #[schemars(with = "Values")]
-    pub output: Option<Vec<(Key, RawText)>>,
+    pub output: Option<Vec<(&'p Key, RawText<'p>)>>,
     /// Whether it is a tool. Default: true; false leaves it to punctual run and punctual test.
     #[schemars(with = "Flag")]
     pub expose: Option<bool>,
@@ -83,22 +84,22 @@ pub struct RawWorkflow {
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(inline, transform = Mapping::closed().extensible())]
 #[schemars(transform = step_rules)]
-pub struct RawStep {
+pub struct RawStep<'p> {
     /// Its key.
     #[schemars(skip)]
-    pub key: Key,
+    pub key: &'p Key,
     /// `prompt` or `prompt_file`
     #[schemars(flatten, with = "PromptKeys")]
-    pub prompt: Option<RawPrompt>,
+    pub prompt: Option<RawPrompt<'p>>,
     /// `system` or `system_file`
     #[schemars(flatten, with = "SystemKeys")]
-    pub system: Option<RawPrompt>,
+    pub system: Option<RawPrompt<'p>>,
     /// Instead of a prompt: name → expression. Such a step has no model; it is instant and free.
     #[schemars(with = "Values")]
-    pub value: Option<RawValue>,
+    pub value: Option<RawValue<'p>>,
     /// `output` or `output_schema`
     #[schemars(flatten, with = "AnswerKeys")]
-    pub answer: Option<RawAnswer>,
+    pub answer: Option<RawAnswer<'p>>,
     /// `model`, `max_tokens`, `temperature`, `effort`, `policy`
     #[schemars(flatten)]
     pub settings: RawSettings,
@@ -113,7 +114,7 @@ pub struct RawStep {
     /// A list: the step runs once for each of its items, in parallel, with results in the list's order. An
     /// expression, as plan.questions.
     #[schemars(with = "Expression")]
-    pub each: Option<RawText>,
+    pub each: Option<RawText<'p>>,
     /// What the item of each is called in this step's texts, as q. Its place in the list is index.
     #[schemars(rename = "as", with = "Identifier")]
     pub item: Option<Spanned<String>>,
@@ -126,7 +127,7 @@ pub struct RawStep {
     /// A condition: where it is false the step is skipped. On an each step a condition that names the item is decided
     /// for each item. An expression, as plan.topics != [] or input.tone == 'warm'. Default: always.
     #[schemars(with = "Expression")]
-    pub when: Option<RawText>,
+    pub when: Option<RawText<'p>>,
     /// Whether the run can do without this step: others then guard what they use of it ({% if gaps %}, gaps ?? []).
     /// Default: false.
     #[schemars(with = "Flag")]
@@ -144,11 +145,11 @@ pub struct RawStep {
     /// Conditions that an answer must meet, each an expression over the answer's own fields, as total >= 0: a false one
     /// makes the answer invalid, and its text goes into the repair. Default: none.
     #[schemars(with = "ListOf<Expression>")]
-    pub check: Vec<RawText>,
+    pub check: Vec<RawText<'p>>,
     /// Lists whose last items may be dropped, in this order, where the prompt exceeds the model's window, as
     /// input.documents. What is dropped is named. Default: none.
     #[schemars(with = "ListOf<Reference>")]
-    pub shrink: Vec<RawText>,
+    pub shrink: Vec<RawText<'p>>,
     /// The step's part, for people and progress. Default: as its place in the graph suggests.
     #[schemars(with = "OneOf<Role>")]
     pub role: Option<Spanned<Role>>,
@@ -156,46 +157,46 @@ pub struct RawStep {
 
 /// A step without a model: `value`.
 #[derive(Clone, Debug)]
-pub struct RawValue {
+pub struct RawValue<'p> {
     /// Where the key stands.
     pub span: Range<usize>,
     /// Name → expression.
-    pub fields: Vec<(Key, RawText)>,
+    pub fields: Vec<(&'p Key, RawText<'p>)>,
 }
 
 /// A text of another language: an expression or a template.
-#[derive(Clone, Debug)]
-pub struct RawText {
+#[derive(Clone, Copy, Debug)]
+pub struct RawText<'p> {
     /// The text.
-    pub text: String,
+    pub text: &'p str,
     /// The scalar it stands in.
-    pub node: Node,
+    pub node: &'p Node,
 }
 
 /// A template, here or in a file.
 #[derive(Clone, Debug)]
-pub enum RawPrompt {
+pub enum RawPrompt<'p> {
     /// In this file.
-    Inline(RawText),
+    Inline(RawText<'p>),
     /// In another file.
     File(Spanned<String>),
 }
 
 /// What a step's answer must be.
 #[derive(Clone, Debug)]
-pub enum RawAnswer {
+pub enum RawAnswer<'p> {
     /// A shape.
-    Shape(Node),
+    Shape(&'p Node),
     /// A JSON Schema, in place.
-    Schema(Node),
+    Schema(&'p Node),
     /// A JSON Schema in a file.
     SchemaFile(Spanned<String>),
 }
 
-impl RawWorkflow {
+impl<'p> RawWorkflow<'p> {
     /// Reads a parsed file; problems go to the reader.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let page: &Page = reader.page;
+    pub fn read(reader: &mut Reader<'p>) -> Self {
+        let page: &'p Page = reader.page;
         let mut raw = Self::default();
         for (key, value) in reader.map(&page.root, &keys::WORKFLOW) {
             match key.name.as_str() {
@@ -204,21 +205,14 @@ impl RawWorkflow {
                 "deadline" => raw.deadline = reader.duration(value, "`deadline`", DEADLINES),
                 "budget" => raw.budget = RawBudget::read(reader, value),
                 "input" if is_null(value) => {}
-                "input" => raw.input = Some(value.clone()),
-                "vars" => {
-                    let vars = reader.entries(value, "`vars`");
-                    raw.vars = vars.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-                }
-                "shapes" => {
-                    let shapes = reader.entries(value, "`shapes`");
-                    raw.shapes = shapes.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-                }
+                "input" => raw.input = Some(value),
+                "vars" => raw.vars = reader.entries(value, "`vars`"),
+                "shapes" => raw.shapes = reader.entries(value, "`shapes`"),
                 "defaults" => raw.defaults = RawSettings::read(reader, value, &keys::DEFAULTS),
                 "steps" => {
                     raw.steps_span = key.span.clone();
-                    let steps = reader.entries(value, "`steps`");
-                    raw.steps =
-                        steps.into_iter().map(|(k, v)| RawStep::read(reader, k, v)).collect();
+                    let steps = reader.entries(value, "`steps`").iter();
+                    raw.steps = steps.map(|(k, v)| RawStep::read(reader, k, v)).collect();
                 }
                 "output" => raw.output = Some(fields(reader, value, "`output`", "output")),
                 "expose" => raw.expose = reader.boolean(value, "`expose`").map(|b| b.value),
@@ -252,27 +246,39 @@ impl RawWorkflow {
 }
 
 /// Name → expression. `what` is the mapping, `owner` begins what is said of one of its fields.
-fn fields(reader: &mut Reader<'_>, node: &Node, what: &str, owner: &str) -> Vec<(Key, RawText)> {
+fn fields<'p>(
+    reader: &mut Reader<'_>,
+    node: &'p Node,
+    what: impl Display,
+    owner: &str,
+) -> Vec<(&'p Key, RawText<'p>)> {
     let mut fields = Vec::new();
     for (key, value) in reader.entries(node, what) {
-        if let Some(text) = expression(reader, value, &format!("{owner} '{}'", key.name)) {
-            fields.push((key.clone(), text));
-        }
+        let text = expression(reader, value, format_args!("{owner} '{}'", key.name));
+        fields.extend(text.map(|text| (key, text)));
     }
     fields
 }
 
 /// A list of expressions.
-fn expressions(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<RawText> {
+fn expressions<'p>(
+    reader: &mut Reader<'_>,
+    node: &'p Node,
+    what: impl Display + Copy,
+) -> Vec<RawText<'p>> {
     let items = reader.items(node, what).iter();
     items.filter_map(|item| expression(reader, item, what)).collect()
 }
 
 /// The text of an expression, which is a single value in the file.
-fn expression(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<RawText> {
+fn expression<'p>(
+    reader: &mut Reader<'_>,
+    node: &'p Node,
+    what: impl Display,
+) -> Option<RawText<'p>> {
     match &node.kind {
         Kind::Scalar(scalar) if !scalar.text.trim().is_empty() && !is_null(node) => {
-            Some(RawText { text: scalar.text.clone(), node: node.clone() })
+            Some(RawText { text: &scalar.text, node })
         }
         Kind::Scalar(_) => {
             reader
@@ -290,10 +296,10 @@ fn expression(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<RawTex
     }
 }
 
-impl RawStep {
-    fn empty(key: &Key) -> Self {
+impl<'p> RawStep<'p> {
+    fn empty(key: &'p Key) -> Self {
         Self {
-            key: key.clone(),
+            key,
             prompt: None,
             system: None,
             value: None,
@@ -316,41 +322,40 @@ impl RawStep {
         }
     }
 
-    fn read(reader: &mut Reader<'_>, name: &Key, node: &Node) -> Self {
+    fn read(reader: &mut Reader<'_>, name: &'p Key, node: &'p Node) -> Self {
         let mut step = Self::empty(name);
-        let what = |key: &str| format!("step '{}': `{key}`", name.name);
         for (key, value) in reader.map(node, &keys::STEP) {
-            let what = what(&key.name);
+            let what = format_args!("step '{}': `{}`", name.name, key.name);
             match key.name.as_str() {
                 "prompt" | "system" => {
-                    let text = template(reader, value, &what);
+                    let text = template(reader, value, what);
                     step.set_prompt(reader, key, text);
                 }
                 "prompt_file" | "system_file" => {
-                    let file = reader.text(value, &what).map(RawPrompt::File);
+                    let file = reader.text(value, what).map(RawPrompt::File);
                     step.set_prompt(reader, key, file);
                 }
-                "output" | "output_schema" => step.set_answer(reader, key, value, &what),
+                "output" | "output_schema" => step.set_answer(reader, key, value, what),
                 "value" => {
                     let owner = format!("step '{}': value", name.name);
-                    let fields = fields(reader, value, &what, &owner);
+                    let fields = fields(reader, value, what, &owner);
                     step.value = Some(RawValue { span: key.span.clone(), fields });
                 }
-                "history" => step.history = names(reader, value, &what),
-                "needs" => step.needs = names(reader, value, &what),
-                "check" => step.check = expressions(reader, value, &what),
-                "shrink" => step.shrink = expressions(reader, value, &what),
-                "each" => step.each = expression(reader, value, &what),
-                "when" => step.when = expression(reader, value, &what),
-                "as" => step.item = reader.text(value, &what),
-                "max_parallel" => step.max_parallel = reader.small(value, &what, 1..=1000),
-                "min_ok" => step.min_ok = reader.share(value, &what),
-                "optional" => step.optional = reader.boolean(value, &what),
-                "cutoff_at" => step.cutoff_at = reader.share(value, &what),
-                "validates" => step.validates = reader.text(value, &what),
-                "revise" => step.revise = reader.small(value, &what, 0..=5),
-                "role" => step.role = reader.word(value, &what, &ROLES),
-                _ => step.settings.read_key(reader, key, value, &what),
+                "history" => step.history = names(reader, value, what),
+                "needs" => step.needs = names(reader, value, what),
+                "check" => step.check = expressions(reader, value, what),
+                "shrink" => step.shrink = expressions(reader, value, what),
+                "each" => step.each = expression(reader, value, what),
+                "when" => step.when = expression(reader, value, what),
+                "as" => step.item = reader.text(value, what),
+                "max_parallel" => step.max_parallel = reader.small(value, what, 1..=1000),
+                "min_ok" => step.min_ok = reader.share(value, what),
+                "optional" => step.optional = reader.boolean(value, what),
+                "cutoff_at" => step.cutoff_at = reader.share(value, what),
+                "validates" => step.validates = reader.text(value, what),
+                "revise" => step.revise = reader.small(value, what, 0..=5),
+                "role" => step.role = reader.word(value, what, &ROLES),
+                _ => step.settings.read_key(reader, key, value, what),
             }
         }
         let later = |key: &str| match &node.kind {
@@ -368,7 +373,7 @@ impl RawStep {
         step
     }
 
-    fn set_prompt(&mut self, reader: &mut Reader<'_>, key: &Key, prompt: Option<RawPrompt>) {
+    fn set_prompt(&mut self, reader: &mut Reader<'_>, key: &Key, prompt: Option<RawPrompt<'p>>) {
         let system = key.name.starts_with("system");
         let slot = if system { &mut self.system } else { &mut self.prompt };
         if slot.is_some() {
@@ -379,15 +384,21 @@ impl RawStep {
         *slot = prompt;
     }
 
-    fn set_answer(&mut self, reader: &mut Reader<'_>, key: &Key, value: &Node, what: &str) {
+    fn set_answer(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &'p Node,
+        what: impl Display,
+    ) {
         if self.answer.is_some() {
             exclusive(reader, &self.key.name, key, "output", "output_schema");
             return;
         }
         self.answer = if key.name == "output" {
-            Some(RawAnswer::Shape(value.clone()))
+            Some(RawAnswer::Shape(value))
         } else if matches!(value.kind, Kind::Map(_)) {
-            Some(RawAnswer::Schema(value.clone()))
+            Some(RawAnswer::Schema(value))
         } else {
             reader.text(value, what).map(RawAnswer::SchemaFile)
         };
@@ -395,7 +406,7 @@ impl RawStep {
 }
 
 /// A list of names.
-fn names(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Spanned<String>> {
+fn names(reader: &mut Reader<'_>, node: &Node, what: impl Display + Copy) -> Vec<Spanned<String>> {
     reader.items(node, what).iter().filter_map(|item| reader.text(item, what)).collect()
 }
 
@@ -407,17 +418,21 @@ fn exclusive(reader: &mut Reader<'_>, step: &str, key: &Key, one: &str, other: &
     reader.error(EXCLUSIVE_KEYS, &key.span, message).help("keep one of them");
 }
 
-fn template(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<RawPrompt> {
+fn template<'p>(
+    reader: &mut Reader<'_>,
+    node: &'p Node,
+    what: impl Display + Copy,
+) -> Option<RawPrompt<'p>> {
     let braces = matches!(&node.kind, Kind::Map(_));
-    let Some(text) = reader.text(node, what) else {
+    let Some(text) = reader.words(node, what) else {
         if braces && let Some(last) = reader.found.last_mut() {
             last.help("quote the text, or write it as a block (`|`): YAML reads { as a mapping");
         }
         return None;
     };
-    if text.value.trim().is_empty() {
-        reader.error(MISSING_KEY, &text.span, format!("{what} is empty"));
+    if text.trim().is_empty() {
+        reader.error(MISSING_KEY, &node.span, format!("{what} is empty"));
         return None;
     }
-    Some(RawPrompt::Inline(RawText { text: text.value, node: node.clone() }))
+    Some(RawPrompt::Inline(RawText { text, node }))
 }

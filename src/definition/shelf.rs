@@ -1,5 +1,6 @@
 //! Reading the files of a folder: bounded, inside the folder only, symbolic links followed and checked.
 
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -102,8 +103,8 @@ impl Shelf {
             }
             Self::Disk { root, .. } => {
                 let full = root.join(named);
-                if is_plain_below(root, named) {
-                    return read_file(&full, self.label(relative), relative);
+                if let Some(about) = plain_below(root, named) {
+                    return read_known(&full, &about, self.label(relative), relative);
                 }
                 let inside = full
                     .canonicalize()
@@ -122,14 +123,15 @@ impl Shelf {
     }
 }
 
-/// Whether no part of the path below the folder is a link, so that it cannot lead outside. Cheaper than resolving
-/// both, part by part from the root of the disk.
-fn is_plain_below(root: &Path, named: &Path) -> bool {
-    let mut at = root.to_owned();
-    named.components().all(|part| {
+/// What stands there, where no part of the path below the folder is a link, so that it cannot lead outside. Cheaper
+/// than resolving both, part by part from the root of the disk.
+fn plain_below(root: &Path, named: &Path) -> Option<Metadata> {
+    let (mut at, mut last) = (root.to_owned(), None);
+    for part in named.components() {
         at.push(part);
-        std::fs::symlink_metadata(&at).is_ok_and(|about| !about.is_symlink())
-    })
+        last = Some(std::fs::symlink_metadata(&at).ok().filter(|about| !about.is_symlink())?);
+    }
+    last
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> FileProblem {
@@ -174,6 +176,15 @@ fn reason(error: &std::io::Error) -> String {
 pub fn read_file(path: &Path, label: String, name: &str) -> Result<Source, FileProblem> {
     // Opening a FIFO would wait for its writer.
     let about = std::fs::metadata(path).map_err(|error| unreadable(name, &error))?;
+    read_known(path, &about, label, name)
+}
+
+fn read_known(
+    path: &Path,
+    about: &Metadata,
+    label: String,
+    name: &str,
+) -> Result<Source, FileProblem> {
     if !about.is_file() {
         let help = if about.is_dir() { "it is a folder: name a file in it" } else { "name a file" };
         return Err(FileProblem::new(UNREADABLE, format!("'{name}' is not a plain file"), help));

@@ -2,17 +2,26 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A file's text, as diagnostics quote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Source {
     /// The name in diagnostics: relative to the folder, with `/`.
     pub label: String,
     /// The text, without a byte order mark.
     pub text: String,
-    lines: Vec<usize>,
+    /// Where lines begin, once somebody asks: of most prompts nobody does.
+    lines: OnceLock<Vec<usize>>,
 }
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.label, &self.text) == (&other.label, &other.text)
+    }
+}
+
+impl Eq for Source {}
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -46,9 +55,14 @@ impl Source {
         if text.starts_with('\u{feff}') {
             text.drain(..'\u{feff}'.len_utf8());
         }
-        let mut lines = vec![0];
-        lines.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at + 1));
-        Self { label: label.into(), text, lines }
+        Self { label: label.into(), text, lines: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &[usize] {
+        let after = |(at, _): (usize, &str)| at + 1;
+        self.lines.get_or_init(|| {
+            [0].into_iter().chain(self.text.match_indices('\n').map(after)).collect()
+        })
     }
 
     /// The place of a byte. Bytes beyond the end are the end; bytes inside a character are its start.
@@ -56,7 +70,7 @@ impl Source {
     pub fn position(&self, byte: usize) -> Position {
         let byte = self.floor(byte);
         let line = self.line_of(byte);
-        let start = self.lines[line];
+        let start = self.lines()[line];
         Position { line: line + 1, column: self.text[start..byte].chars().count() + 1 }
     }
 
@@ -64,21 +78,21 @@ impl Source {
     #[must_use]
     pub fn line_at(&self, byte: usize) -> &str {
         let line = self.line_of(self.floor(byte));
-        let end = self.lines.get(line + 1).copied().unwrap_or(self.text.len());
-        self.text[self.lines[line]..end].trim_end_matches(['\n', '\r'])
+        let end = self.lines().get(line + 1).copied().unwrap_or(self.text.len());
+        self.text[self.lines()[line]..end].trim_end_matches(['\n', '\r'])
     }
 
     /// Where the line after the one that holds `byte` begins.
     #[must_use]
     pub(super) fn next_line(&self, byte: usize) -> usize {
         let line = self.line_of(self.floor(byte));
-        self.lines.get(line + 1).copied().unwrap_or(self.text.len())
+        self.lines().get(line + 1).copied().unwrap_or(self.text.len())
     }
 
     /// Where the line stands that is `count` lines above the one that holds `byte`.
     #[must_use]
     pub(super) fn lines_before(&self, byte: usize, count: usize) -> usize {
-        self.lines[self.line_of(self.floor(byte)).saturating_sub(count)]
+        self.lines()[self.line_of(self.floor(byte)).saturating_sub(count)]
     }
 
     /// The range, kept inside the text and on whole characters.
@@ -89,7 +103,7 @@ impl Source {
     }
 
     fn line_of(&self, byte: usize) -> usize {
-        self.lines.partition_point(|start| *start <= byte).saturating_sub(1)
+        self.lines().partition_point(|start| *start <= byte).saturating_sub(1)
     }
 
     fn floor(&self, byte: usize) -> usize {

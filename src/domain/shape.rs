@@ -3,11 +3,11 @@
 //! A [`Shape`] is what authors write in `input`, `shapes` and `output`, and what a JSON Schema is read as
 //! where one stands instead (what it cannot express becomes [`Shape::Any`]). Values are never coerced to fit.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-/// The type of a JSON value.
+/// The type of a JSON value. Its parts are shared: a copy costs nothing, and a check of references makes many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Anything; references below it cannot be checked.
@@ -21,13 +21,13 @@ pub enum Shape {
     /// Text.
     Text(TextRange),
     /// One of these words.
-    Enum(Vec<String>),
+    Enum(Arc<[String]>),
     /// A list, every item of one shape.
-    List(Box<Shape>, ListRange),
+    List(Arc<Shape>, ListRange),
     /// Named fields.
-    Object(Object),
+    Object(Arc<Object>),
     /// The shape, or null.
-    Nullable(Box<Shape>),
+    Nullable(Arc<Shape>),
 }
 
 /// Bounds of a number, inclusive. Kept as JSON numbers so that they are passed on as written.
@@ -93,7 +93,7 @@ impl Shape {
     /// A list of `item`, of any length.
     #[must_use]
     pub fn list(item: Self) -> Self {
-        Self::List(Box::new(item), ListRange::default())
+        Self::List(Arc::new(item), ListRange::default())
     }
 
     /// A closed object of required fields.
@@ -109,16 +109,17 @@ impl Shape {
                 about: None,
             })
             .collect();
-        Self::Object(Object { fields, open: false })
+        Self::from(Object { fields, open: false })
     }
 
     /// The same shape with what stands at `path` known to be there.
     fn prove(&mut self, path: &[String]) {
         while let Self::Nullable(inner) = self {
-            *self = std::mem::replace(inner, Self::Any);
+            *self = (**inner).clone();
         }
         let (Self::Object(object), Some((name, rest))) = (self, path.split_first()) else { return };
-        if let Some(field) = object.fields.iter_mut().find(|field| field.name == *name) {
+        let fields = &mut Arc::make_mut(object).fields;
+        if let Some(field) = fields.iter_mut().find(|field| field.name == *name) {
             field.optional = false;
             field.shape.prove(rest);
         }
@@ -156,6 +157,12 @@ impl Shape {
     }
 }
 
+impl From<Object> for Shape {
+    fn from(object: Object) -> Self {
+        Self::Object(object.into())
+    }
+}
+
 impl Object {
     /// The field of that name.
     #[must_use]
@@ -167,7 +174,8 @@ impl Object {
 /// The names an expression or template may use, and what each holds.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    bindings: BTreeMap<String, Binding>,
+    /// Sorted by name.
+    bindings: Vec<(Arc<str>, Binding)>,
 }
 
 /// One visible name.
@@ -185,13 +193,18 @@ pub enum Presence {
     /// Always there.
     Always,
     /// May be missing; the text says why, as `'gaps' is optional`.
-    Maybe(String),
+    Maybe(Arc<str>),
 }
 
 impl Scope {
-    /// Makes `name` visible, hiding an outer binding of the same name.
-    pub fn bind(&mut self, name: impl Into<String>, shape: Shape, presence: Presence) {
-        self.bindings.insert(name.into(), Binding { shape, presence });
+    /// Makes `name` visible, hiding an outer binding of the same name. A name with a dot, as `answer.items`, is a
+    /// [view](Self::view).
+    pub fn bind(&mut self, name: impl Into<Arc<str>>, shape: Shape, presence: Presence) {
+        let (name, binding) = (name.into(), Binding { shape, presence });
+        match self.place(&name) {
+            Ok(at) => self.bindings[at].1 = binding,
+            Err(at) => self.bindings.insert(at, (name, binding)),
+        }
     }
 
     /// What stands at `path`, and everything around it, is known to be there: the other views of the same name too, as
@@ -204,7 +217,8 @@ impl Scope {
             return;
         }
         let Some((name, rest)) = path.split_first() else { return };
-        let Some(binding) = self.bindings.get_mut(name) else { return };
+        let Ok(at) = self.place(name) else { return };
+        let binding = &mut self.bindings[at].1;
         binding.presence = Presence::Always;
         binding.shape.prove(rest);
         let views = format!("{name}.");
@@ -215,11 +229,23 @@ impl Scope {
     /// What `name` holds.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Binding> {
-        self.bindings.get(name)
+        self.place(name).ok().map(|at| &self.bindings[at].1)
+    }
+
+    /// What the second view `name.field` of a name holds, where there is one.
+    #[must_use]
+    pub fn view(&self, name: &str, field: &str) -> Option<&Binding> {
+        let wanted = || name.bytes().chain([b'.']).chain(field.bytes());
+        let at = self.bindings.binary_search_by(|(known, _)| known.bytes().cmp(wanted())).ok()?;
+        Some(&self.bindings[at].1)
     }
 
     /// All visible names, sorted, for did-you-mean.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.bindings.keys().map(String::as_str)
+        self.bindings.iter().map(|(name, _)| &**name)
+    }
+
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.bindings.binary_search_by(|(known, _)| (**known).cmp(name))
     }
 }

@@ -18,21 +18,21 @@ use super::unify::{self, describe, empty_value, nullable, strip};
 pub struct Checker<'a> {
     /// The text, to quote from.
     pub source: &'a str,
-    /// What is visible.
-    pub scope: &'a Scope,
+    /// What is visible. `None`: the mentions are looked for, and names are taken to hold anything.
+    pub scope: Option<&'a Scope>,
     /// Names bound by `all` and `any`.
     pub locals: Vec<(&'a str, Shape)>,
     /// References proved present where we are.
     pub proofs: Vec<Proof>,
     /// Problems so far.
     pub findings: Vec<Finding>,
-    /// Root names seen so far.
+    /// Root names seen so far; none where there is a scope.
     pub mentions: Vec<Mention>,
 }
 
 impl<'a> Checker<'a> {
     /// A walk that has seen nothing yet.
-    pub fn new(source: &'a str, scope: &'a Scope) -> Self {
+    pub fn new(source: &'a str, scope: Option<&'a Scope>) -> Self {
         Self {
             source,
             scope,
@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
         };
         let count = Some(items.len() as u64);
         let item = if null { nullable(item) } else { item };
-        Shape::List(Box::new(item), ListRange { min: count, max: count })
+        Shape::List(item.into(), ListRange { min: count, max: count })
     }
 
     fn number(&mut self, operator: &str, node: &Node, shape: &Shape) {
@@ -337,7 +337,7 @@ impl<'a> Checker<'a> {
 }
 
 fn nullable_any() -> Shape {
-    Shape::Nullable(Box::new(Shape::Any))
+    Shape::Nullable(Shape::Any.into())
 }
 
 fn plain_number(shape: &Shape) -> Shape {
@@ -352,7 +352,7 @@ fn literal(value: &serde_json::Value) -> Shape {
         serde_json::Value::Bool(_) => Shape::Boolean,
         serde_json::Value::Number(n) if n.is_f64() => Shape::Number(Range::default()),
         serde_json::Value::Number(_) => Shape::Integer(Range::default()),
-        serde_json::Value::String(text) => Shape::Enum(vec![text.clone()]),
+        serde_json::Value::String(text) => Shape::Enum([text.clone()].into()),
         _ => nullable_any(),
     }
 }

@@ -37,9 +37,13 @@ pub(crate) mod tests;
 
 /// A parsed expression.
 #[derive(Clone, Debug)]
-pub struct Expression {
-    source: Arc<str>,
-    root: Arc<ast::Node>,
+pub struct Expression(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
+    source: String,
+    root: ast::Node,
+    mentions: Vec<Mention>,
 }
 
 /// A root name an expression or template mentions: `plan` in `plan.questions`.
@@ -71,19 +75,23 @@ impl Expression {
     /// The first syntax error, or a text of more than 4 KiB or 64 levels.
     pub fn parse(source: &str) -> Result<Self, Finding> {
         let root = parse::parse(source).map_err(|why| braces::braces(source).unwrap_or(why))?;
-        Ok(Self { source: Arc::from(source), root: Arc::new(root) })
+        let mut checker = check::Checker::new(source, None);
+        checker.shape(&root, false);
+        let mut mentions = checker.mentions;
+        mentions.sort_by_key(|m| m.range.start);
+        Ok(Self(Arc::new(Parsed { source: source.to_owned(), root, mentions })))
     }
 
     /// The text as written.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// The words of `a.b.c`; `None` where it is more than a plain reference.
     #[must_use]
     pub fn as_path(&self) -> Option<Vec<String>> {
-        match &self.root.kind {
+        match &self.0.root.kind {
             ast::Kind::Path(names) => Some(names.iter().map(|name| name.text.clone()).collect()),
             _ => None,
         }
@@ -93,19 +101,14 @@ impl Expression {
     #[must_use]
     pub fn proves(&self) -> Vec<Vec<String>> {
         let mut proofs = Vec::new();
-        guard::facts(&self.root, true, &mut proofs);
+        guard::facts(&self.0.root, true, &mut proofs);
         proofs
     }
 
     /// Every mention of a root name (not of `x` bound by `all(.. for x in ..)`), in the order of the text.
     #[must_use]
-    pub fn mentions(&self) -> Vec<Mention> {
-        let scope = Scope::default();
-        let mut checker = check::Checker::new(&self.source, &scope);
-        checker.shape(&self.root, false);
-        let mut mentions = checker.mentions;
-        mentions.sort_by_key(|m| m.range.start);
-        mentions
+    pub fn mentions(&self) -> &[Mention] {
+        &self.0.mentions
     }
 
     /// The expression's type under `scope`, and every problem; `Shape::Any` where a problem hides the type.
@@ -115,8 +118,8 @@ impl Expression {
     /// that path and wins over the field.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> (Shape, Vec<Finding>) {
-        let mut checker = check::Checker::new(&self.source, scope);
-        let shape = checker.shape(&self.root, false);
+        let mut checker = check::Checker::new(&self.0.source, Some(scope));
+        let shape = checker.shape(&self.0.root, false);
         let mut findings = checker.findings;
         findings.sort_by_key(|f| f.range.start);
         (shape, findings)
@@ -126,8 +129,8 @@ impl Expression {
     #[must_use]
     pub fn counterexample(&self, bindings: &Value) -> Counterexample<'_> {
         let mut evaluator = evaluate::Evaluator::new(bindings);
-        let ast::Kind::Quantifier(quantifier) = &self.root.kind else {
-            return Counterexample { item: None, compared: evaluator.compared(&self.root) };
+        let ast::Kind::Quantifier(quantifier) = &self.0.root.kind else {
+            return Counterexample { item: None, compared: evaluator.compared(&self.0.root) };
         };
         if !quantifier.all {
             return Counterexample::default();
@@ -135,7 +138,7 @@ impl Expression {
         let Some((place, item)) = evaluator.breaking(quantifier) else {
             return Counterexample::default();
         };
-        let list = self.source.get(quantifier.list.range.clone()).unwrap_or("the list");
+        let list = self.0.source.get(quantifier.list.range.clone()).unwrap_or("the list");
         let compared = evaluator.compared_for(quantifier, &item);
         Counterexample { item: Some((list, place, item)), compared }
     }
@@ -144,6 +147,6 @@ impl Expression {
     /// Total for a checked expression: never fails, never panics.
     #[must_use]
     pub fn evaluate(&self, bindings: &Value) -> Value {
-        evaluate::Evaluator::new(bindings).value(&self.root).into_owned()
+        evaluate::Evaluator::new(bindings).value(&self.0.root).into_owned()
     }
 }

@@ -18,6 +18,14 @@ impl<'a> Checker<'a> {
         let local = self.locals.iter().rev().find(|(name, _)| *name == first.text);
         let (shape, presence, used) = if let Some((_, shape)) = local {
             (shape.clone(), Presence::Always, 1)
+        } else if let Some(scope) = self.scope {
+            let Some((shape, presence, used)) = reference::root(scope, &words) else {
+                let locals: Vec<&str> = self.locals.iter().map(|(name, _)| *name).collect();
+                let range = first.range.clone();
+                self.findings.push(reference::unknown_name(scope, &locals, &first.text, range));
+                return Shape::Any;
+            };
+            (shape.clone(), presence.clone(), used)
         } else {
             self.mentions.push(Mention {
                 name: first.text.clone(),
@@ -25,25 +33,14 @@ impl<'a> Checker<'a> {
                 range: first.range.clone(),
                 guarded: lenient || self.is_there(&first.text),
             });
-            let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
-                let locals: Vec<&str> = self.locals.iter().map(|(name, _)| *name).collect();
-                let range = first.range.clone();
-                self.findings.push(reference::unknown_name(
-                    self.scope,
-                    &locals,
-                    &first.text,
-                    range,
-                ));
-                return Shape::Any;
-            };
-            (shape.clone(), presence.clone(), used)
+            return Shape::Any;
         };
         let mut walk = Walk { names, proofs: &self.proofs, missing: None, finding: None };
         let (shape, null) = strip(shape);
         match presence {
             // `answer.items` is there where `answer` is.
             Presence::Maybe(_) if self.is_there(words[0]) => {}
-            Presence::Maybe(why) => walk.miss(used, Missing::Absent(why)),
+            Presence::Maybe(why) => walk.miss(used, Missing::Absent(why.to_string())),
             Presence::Always if null => {
                 let owner = words[..used].join(".");
                 walk.miss(used, Missing::Null(format!("'{owner}' may be null")));
@@ -126,7 +123,10 @@ impl Walk<'_> {
         let (shape, null) = strip(shape);
         let below = match shape {
             Shape::List(item, range) => {
-                return or_null(Shape::List(Box::new(self.down(*item, used, true)), range), null);
+                return or_null(
+                    Shape::List(self.down((*item).clone(), used, true).into(), range),
+                    null,
+                );
             }
             shape => {
                 let words: Vec<&str> =

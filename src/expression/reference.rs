@@ -15,7 +15,7 @@ pub type Proof = Vec<String>;
 /// is written. Returns how many words of the path it takes.
 pub fn root<'s>(scope: &'s Scope, words: &[&str]) -> Option<(&'s Shape, &'s Presence, usize)> {
     if let [first, second, ..] = words
-        && let Some(view) = scope.get(&format!("{first}.{second}"))
+        && let Some(view) = scope.view(first, second)
     {
         return Some((&view.shape, &view.presence, 2));
     }

@@ -12,7 +12,7 @@ pub(crate) mod values;
 
 /// A scope with one of everything, over a plan, a fan-out, optional and nullable parts.
 fn scope() -> Scope {
-    let question = Shape::Object(Object {
+    let question = Shape::from(Object {
         fields: vec![
             field("id", Shape::text(), false),
             field("text", Shape::text(), false),
@@ -25,8 +25,8 @@ fn scope() -> Scope {
         ("questions", Shape::list(question)),
         ("count", Shape::Integer(crate::domain::shape::Range::default())),
         ("score", Shape::Number(crate::domain::shape::Range::default())),
-        ("note", Shape::Nullable(Box::new(Shape::text()))),
-        ("urgency", Shape::Enum(vec!["low".into(), "high".into()])),
+        ("note", Shape::Nullable(Shape::text().into())),
+        ("urgency", Shape::Enum(["low".into(), "high".into()].into())),
         ("ok", Shape::Boolean),
     ]);
     let read = Shape::list(Shape::object([
@@ -37,7 +37,7 @@ fn scope() -> Scope {
         ("follow_ups", Shape::list(Shape::text())),
         ("score", Shape::Integer(crate::domain::shape::Range::default())),
     ]);
-    let input = Shape::Object(Object {
+    let input = Shape::from(Object {
         fields: vec![
             field("text", Shape::Text(TextRange::default()), false),
             field("tone", Shape::text(), true),
@@ -49,7 +49,7 @@ fn scope() -> Scope {
             ),
             field(
                 "filled",
-                Shape::List(Box::new(integer()), ListRange { min: Some(1), max: None }),
+                Shape::List(integer().into(), ListRange { min: Some(1), max: None }),
                 false,
             ),
         ],
@@ -367,7 +367,7 @@ fn a_loop_over_more_than_it_may_visit_is_null() {
     let bindings = json!({"a": numbers, "b": numbers});
     assert_eq!(expression.evaluate(&bindings), json!(true));
     let bounded =
-        |visits| Evaluator::bounded(&bindings, visits).value(&expression.root).into_owned();
+        |visits| Evaluator::bounded(&bindings, visits).value(&expression.0.root).into_owned();
     assert_eq!(bounded(1000), json!(null));
     assert_eq!(bounded(2000), json!(true));
 }

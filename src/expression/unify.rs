@@ -1,4 +1,6 @@
 //! What two shapes have in common: the shape of `a ?? b`, of a list's items, and whether two can be equal.
+use std::sync::Arc;
+
 use crate::domain::finding::did_you_mean;
 use crate::domain::shape::{Field, ListRange, Object, Range, Shape, TextRange};
 
@@ -7,7 +9,7 @@ pub fn strip(shape: Shape) -> (Shape, bool) {
     let mut shape = shape;
     let mut nullable = false;
     while let Shape::Nullable(inner) = shape {
-        shape = *inner;
+        shape = Arc::unwrap_or_clone(inner);
         nullable = true;
     }
     (shape, nullable)
@@ -17,13 +19,13 @@ pub fn strip(shape: Shape) -> (Shape, bool) {
 pub fn nullable(shape: Shape) -> Shape {
     match shape {
         Shape::Any | Shape::Nullable(_) => shape,
-        other => Shape::Nullable(Box::new(other)),
+        other => Shape::Nullable(other.into()),
     }
 }
 
 /// The list that holds nothing, which agrees with every list.
 pub fn empty_list() -> Shape {
-    Shape::List(Box::new(Shape::Any), ListRange { min: None, max: Some(0) })
+    Shape::List(Shape::Any.into(), ListRange { min: None, max: Some(0) })
 }
 
 /// Whether it is the list that holds nothing.
@@ -55,7 +57,7 @@ pub fn union(a: &Shape, b: &Shape) -> Option<Shape> {
         (Shape::List(..), list) if is_empty_list(a) => unbounded(list)?,
         (list, Shape::List(..)) if is_empty_list(b) => unbounded(list)?,
         (Shape::List(a, _), Shape::List(b, _)) => Shape::list(union(a, b)?),
-        (Shape::Object(a), Shape::Object(b)) => Shape::Object(objects(a, b)?),
+        (Shape::Object(a), Shape::Object(b)) => objects(a, b)?.into(),
         _ => return None,
     })
 }
@@ -107,7 +109,7 @@ pub fn incomparable(a: &Shape, b: &Shape) -> (String, Option<String>) {
     let single = |s: &Shape| matches!(s, Shape::Enum(words) if words.len() == 1);
     let (words, word) = if single(&a) { (&b, &a) } else { (&a, &b) };
     if let (Shape::Enum(words), Shape::Enum(word)) = (words, word)
-        && let [word] = word.as_slice()
+        && let [word] = &**word
     {
         let close = did_you_mean(word, words.iter().map(String::as_str));
         let message = format!("'{word}' is none of {}", words.join(" | "));
@@ -124,8 +126,8 @@ pub fn stranger(a: &Shape, item: &Shape) -> Option<(String, Option<String>)> {
     else {
         return None;
     };
-    let word = said.into_iter().find(|word| !words.contains(word))?;
-    Some(incomparable(&Shape::Enum(words), &Shape::Enum(vec![word])))
+    let word = said.iter().find(|word| !words.contains(word))?.clone();
+    Some(incomparable(&Shape::Enum(words), &Shape::Enum([word].into())))
 }
 
 /// The shape in a message; a single word reads as a string.

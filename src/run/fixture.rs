@@ -105,9 +105,9 @@ impl Build {
     }
 
     fn needs(&self, prompt: &str) -> Vec<Need> {
-        let mentions = Template::parse(prompt).unwrap().mentions();
+        let template = Template::parse(prompt).unwrap();
         let ix = |name: &str| self.plan.steps.iter().position(|s| s.name == name);
-        let steps = mentions.iter().filter_map(|m| ix(&m.name));
+        let steps = template.mentions().iter().filter_map(|m| ix(&m.name));
         steps
             .map(|at| {
                 let step = StepIx(u16::try_from(at).unwrap());

@@ -70,34 +70,6 @@ pub(super) fn each<'a>(
     }
 }
 
-/// The schema with each direct subschema replaced by what `change` makes of it; other keywords as they are.
-pub(super) fn map<E>(
-    schema: &Map<String, Value>,
-    pointer: &str,
-    change: &mut dyn FnMut(&str, String, &Value) -> Result<Value, E>,
-) -> Result<Map<String, Value>, E> {
-    let mut changed = Map::new();
-    for (keyword, value) in schema {
-        let here = join(pointer, keyword);
-        let value = match (of(keyword), value) {
-            (Place::One, _) => change(keyword, here, value)?,
-            (Place::List, Value::Array(list)) => list
-                .iter()
-                .enumerate()
-                .map(|(index, item)| change(keyword, format!("{here}/{index}"), item))
-                .collect::<Result<Value, E>>()?,
-            (Place::Named, Value::Object(map)) => map
-                .iter()
-                .map(|(name, item)| Ok((name.clone(), change(keyword, join(&here, name), item)?)))
-                .collect::<Result<Map<String, Value>, E>>()?
-                .into(),
-            (Place::List | Place::Named | Place::Other, _) => value.clone(),
-        };
-        changed.insert(keyword.clone(), value);
-    }
-    Ok(changed)
-}
-
 /// `pointer` with one more segment, escaped as RFC 6901 wants it.
 pub(super) fn join(pointer: &str, segment: &str) -> String {
     format!("{pointer}/{}", segment.replace('~', "~0").replace('/', "~1"))

@@ -5,12 +5,11 @@
 //!
 //! The rewritten schema accepts the same values as the original; nothing is validated against it here.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
+use super::SchemaError;
 use super::bound::{MAX_DEPTH, MAX_NODES};
-use super::{SchemaError, place};
+use super::place::{self, Place};
 
 /// Characters of a property's name: one Anthropic surface rejects longer ones.
 pub const MAX_NAME: usize = 64;
@@ -62,9 +61,35 @@ pub fn inline(schema: &Value) -> Result<Value, SchemaError> {
 
 /// The same without conditions on the root.
 pub(super) fn flatten(schema: &Value) -> Result<Value, SchemaError> {
-    Inliner { root: schema, open: Vec::new(), nodes: 0 }.inline("", String::new(), schema, 0)
+    let mut inlined = schema.clone();
+    let mut inliner = Inliner { root: schema, open: Vec::new(), nodes: 0 };
+    inliner.inline("", Way::From(""), &mut inlined, 0)?;
+    Ok(inlined)
 }
 
+/// The way to a part of a schema. It becomes a pointer where one is needed, which is almost nowhere.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    From(&'a str),
+    Named(&'a Way<'a>, &'a str),
+    Item(&'a Way<'a>, usize),
+}
+
+impl Way<'_> {
+    fn pointer(self) -> String {
+        match self {
+            Self::From(pointer) => pointer.to_owned(),
+            Self::Named(way, name) => place::join(&way.pointer(), name),
+            Self::Item(way, index) => format!("{}/{index}", way.pointer()),
+        }
+    }
+
+    const fn is_root(self) -> bool {
+        matches!(self, Self::From(pointer) if pointer.is_empty())
+    }
+}
+
+/// Rewrites a copy of `root` in place.
 struct Inliner<'a> {
     root: &'a Value,
     /// Pointers of the references being inlined.
@@ -76,55 +101,58 @@ impl Inliner<'_> {
     fn inline(
         &mut self,
         keyword: &str,
-        pointer: String,
-        schema: &Value,
+        way: Way<'_>,
+        schema: &mut Value,
         depth: usize,
-    ) -> Result<Value, SchemaError> {
+    ) -> Result<(), SchemaError> {
         self.nodes += 1;
         if self.nodes > MAX_NODES || depth > MAX_DEPTH {
             let message = format!(
                 "with its references inlined the schema has more than {MAX_NODES} parts or {MAX_DEPTH} levels"
             );
-            return Err(SchemaError::at(pointer, message));
+            return Err(SchemaError::at(way.pointer(), message));
         }
         let map = match schema {
-            Value::Bool(_) if BOOLEAN.contains(&keyword) => return Ok(schema.clone()),
-            Value::Bool(true) => return Ok(anything(Map::new())),
-            Value::Bool(false) => return Ok(json!({"not": {}})),
+            Value::Bool(_) if BOOLEAN.contains(&keyword) => return Ok(()),
+            Value::Bool(accepts) => {
+                *schema = if *accepts { anything(Map::new()).into() } else { json!({"not": {}}) };
+                return Ok(());
+            }
             Value::Object(map) => map,
-            _ => return Err(SchemaError::at(pointer, "a schema is an object or a boolean")),
+            _ => return Err(SchemaError::at(way.pointer(), "a schema is an object or a boolean")),
         };
         if map.contains_key("$dynamicRef") {
             let message = "'$dynamicRef' cannot be inlined; use '$ref'";
-            return Err(SchemaError::at(place::join(&pointer, "$dynamicRef"), message));
+            return Err(SchemaError::at(Way::Named(&way, "$dynamicRef").pointer(), message));
         }
         let Some(reference) = map.get("$ref") else {
-            return self.inline_parts(keyword, &pointer, map, depth);
+            return self.inline_parts(keyword, way, map, depth);
         };
-        let target = self.inline_target(&pointer, reference, depth)?;
-        let mut rest = map.clone();
+        let target = self.inline_target(way, reference, depth)?;
+        let mut rest = std::mem::take(map);
         rest.shift_remove("$ref");
         rest.retain(|key, _| !DROPPED.contains(&key.as_str()));
         let annotations = taken(&mut rest, |key| ANNOTATIONS.contains(&key));
-        let mut result = if rest.is_empty() {
+        *schema = if rest.is_empty() {
             target
         } else {
-            let rest = self.inline_parts(keyword, &pointer, &rest, depth)?;
+            self.inline_parts(keyword, way, &mut rest, depth)?;
             json!({"allOf": [target, rest]})
         };
-        if let Value::Object(result) = &mut result {
-            result.extend(annotations);
+        if let Value::Object(schema) = schema {
+            schema.extend(annotations);
         }
-        Ok(result)
+        Ok(())
     }
 
     fn inline_target(
         &mut self,
-        pointer: &str,
+        way: Way<'_>,
         reference: &Value,
         depth: usize,
     ) -> Result<Value, SchemaError> {
-        let here = place::join(pointer, "$ref");
+        let pointer = way.pointer();
+        let here = place::join(&pointer, "$ref");
         let name = reference.as_str().unwrap_or_default();
         let root = self.root;
         let Some((target, found)) = place::resolve(root, name) else {
@@ -139,54 +167,71 @@ impl Inliner<'_> {
             ));
         }
         self.open.push(target.clone());
-        let inlined = self.inline("", target, found, depth + 1);
+        let mut inlined = found.clone();
+        self.inline("", Way::From(&target), &mut inlined, depth + 1)?;
         self.open.pop();
-        inlined
+        Ok(inlined)
     }
 
     fn inline_parts(
         &mut self,
         keyword: &str,
-        pointer: &str,
-        map: &Map<String, Value>,
+        way: Way<'_>,
+        map: &mut Map<String, Value>,
         depth: usize,
-    ) -> Result<Value, SchemaError> {
+    ) -> Result<(), SchemaError> {
         let long = map
             .get("properties")
             .and_then(Value::as_object)
             .and_then(|properties| properties.keys().find(|name| name.chars().count() > MAX_NAME));
         if let Some(name) = long {
             return Err(SchemaError::at(
-                place::join(pointer, "properties"),
+                Way::Named(&way, "properties").pointer(),
                 format!(
                     "the field's name '{name}' is longer than {MAX_NAME} characters; clients reject it"
                 ),
             ));
         }
-        let mut kept = Cow::Borrowed(map);
-        if map.keys().any(|key| DROPPED.contains(&key.as_str())) {
-            kept.to_mut().retain(|key, _| !DROPPED.contains(&key.as_str()));
+        map.retain(|key, _| !DROPPED.contains(&key.as_str()));
+        for (keyword, value) in map.iter_mut() {
+            let way = Way::Named(&way, keyword);
+            match (place::of(keyword), value) {
+                (Place::One, value) => self.inline(keyword, way, value, depth + 1)?,
+                (Place::List, Value::Array(list)) => {
+                    for (index, item) in list.iter_mut().enumerate() {
+                        self.inline(keyword, Way::Item(&way, index), item, depth + 1)?;
+                    }
+                }
+                (Place::Named, Value::Object(named)) => {
+                    for (name, item) in named.iter_mut() {
+                        self.inline(keyword, Way::Named(&way, name), item, depth + 1)?;
+                    }
+                }
+                (Place::List | Place::Named | Place::Other, _) => {}
+            }
         }
-        let mut changed = place::map(&kept, pointer, &mut |keyword, pointer, child| {
-            self.inline(keyword, pointer, child, depth + 1)
-        })?;
-        if let Some(Value::Array(types)) = changed.shift_remove("type") {
-            changed = one_type_each(types, changed);
-        } else if let Some(kind) = kept.get("type") {
-            // Back at its place in front, where people look for it.
-            let mut ordered = Map::from_iter([("type".to_owned(), kind.clone())]);
-            ordered.extend(changed);
-            changed = ordered;
+        if map.keys().next().is_some_and(|first| first != "type" || map["type"].is_array())
+            && let Some(kind) = map.shift_remove("type")
+        {
+            let rest = std::mem::take(map);
+            *map = match kind {
+                Value::Array(types) => one_type_each(types, rest),
+                // Back at its place in front, where people look for it.
+                kind => Map::from_iter([("type".to_owned(), kind)].into_iter().chain(rest)),
+            };
         }
-        let says_nothing = changed.keys().all(|key| ANNOTATIONS.contains(&key.as_str()));
-        let as_it_is = keyword == "not" || pointer.is_empty();
-        Ok(if says_nothing && !as_it_is { anything(changed) } else { Value::Object(changed) })
+        let says_nothing = map.keys().all(|key| ANNOTATIONS.contains(&key.as_str()));
+        let as_it_is = keyword == "not" || way.is_root();
+        if says_nothing && !as_it_is {
+            *map = anything(std::mem::take(map));
+        }
+        Ok(())
     }
 }
 
 /// A schema that every value fits, as no client's lint objects to it: each type is named, and a list names
 /// its items without bounding them.
-fn anything(annotations: Map<String, Value>) -> Value {
+fn anything(annotations: Map<String, Value>) -> Map<String, Value> {
     let mut schema = annotations;
     schema.insert(
         "anyOf".to_owned(),
@@ -199,7 +244,7 @@ fn anything(annotations: Map<String, Value>) -> Value {
             {"type": "array", "items": {"description": "Any JSON value.", "minProperties": 0}},
         ]),
     );
-    Value::Object(schema)
+    schema
 }
 
 /// A list of types as alternatives of one type, each with the keywords that mean something for it.

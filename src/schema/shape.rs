@@ -23,7 +23,7 @@ pub(super) fn write(shape: &Shape) -> Value {
             put(&mut schema, "pattern", range.pattern.clone().map(Value::from));
             Value::Object(schema)
         }
-        Shape::Enum(words) => json!({"type": "string", "enum": words}),
+        Shape::Enum(words) => json!({"type": "string", "enum": **words}),
         Shape::List(item, range) => {
             let mut schema = typed("array");
             schema.insert("items".to_owned(), write(item));
@@ -151,9 +151,9 @@ impl Reader<'_> {
                     map.get("items").map_or(Shape::Any, |items| self.read(items, level + 1))
                 };
                 let range = ListRange { min: count("minItems"), max: count("maxItems") };
-                Shape::List(Box::new(item), range)
+                Shape::List(item.into(), range)
             }
-            "object" => Shape::Object(self.read_object(map, level)),
+            "object" => self.read_object(map, level).into(),
             _ => Shape::Any,
         }
     }
@@ -195,7 +195,7 @@ fn nullable(shape: Shape) -> Shape {
     match shape {
         Shape::Any => Shape::Any,
         Shape::Nullable(_) => shape,
-        shape => Shape::Nullable(Box::new(shape)),
+        shape => Shape::Nullable(shape.into()),
     }
 }
 
@@ -204,8 +204,8 @@ fn words_of(values: &[Value]) -> Option<Shape> {
     let words: Vec<String> = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let nulls = values.iter().filter(|value| value.is_null()).count();
     match (words.len() + nulls == values.len(), words.is_empty(), nulls) {
-        (true, false, 0) => Some(Shape::Enum(words)),
-        (true, false, _) => Some(nullable(Shape::Enum(words))),
+        (true, false, 0) => Some(Shape::Enum(words.into())),
+        (true, false, _) => Some(nullable(Shape::Enum(words.into()))),
         _ => None,
     }
 }

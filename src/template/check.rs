@@ -40,11 +40,13 @@ pub(super) struct Local {
 /// The walk over one template, or over a text it includes.
 pub struct Checker<'a> {
     pub(super) source: &'a str,
-    pub(super) scope: &'a Scope,
+    /// What is visible. `None`: the mentions are looked for, and names are taken to hold anything.
+    pub(super) scope: Option<&'a Scope>,
     pub(super) library: &'a Library,
     pub(super) locals: Vec<Local>,
     pub(super) proofs: Vec<Proof>,
     pub(super) findings: Vec<Located>,
+    /// Root names seen so far; none where there is a scope.
     pub(super) mentions: Vec<Mention>,
     /// What the template includes by itself.
     pub(super) includes: Vec<Include>,
@@ -73,7 +75,7 @@ impl Seen {
 
 impl<'a> Checker<'a> {
     /// A walk that has seen nothing yet.
-    pub fn new(source: &'a str, scope: &'a Scope, library: &'a Library) -> Self {
+    pub fn new(source: &'a str, scope: Option<&'a Scope>, library: &'a Library) -> Self {
         Self {
             source,
             scope,
@@ -251,7 +253,7 @@ impl<'a> Checker<'a> {
                     self.number("a slice", bound, &bound_shape);
                 }
                 match shape {
-                    Shape::List(item, _) => Seen::of(Shape::list(*item)),
+                    Shape::List(item, _) => Seen::of(Shape::list((*item).clone())),
                     other => Seen::of(other),
                 }
             }
@@ -374,7 +376,7 @@ impl<'a> Checker<'a> {
         }
         let count = Some(items.len() as u64);
         Seen::of(common.map_or_else(empty_list, |item| {
-            Shape::List(Box::new(item), ListRange { min: count, max: count })
+            Shape::List(item.into(), ListRange { min: count, max: count })
         }))
     }
 

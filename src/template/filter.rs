@@ -22,7 +22,7 @@ pub fn argument<'e, 'a>(arg: &'e CallArg<'a>) -> &'e Expr<'a> {
 /// The type of a constant.
 pub fn constant(value: &minijinja::Value) -> Seen {
     if let Some(text) = value.as_str() {
-        return Seen::of(Shape::Enum(vec![text.to_owned()]));
+        return Seen::of(Shape::Enum([text.to_owned()].into()));
     }
     match value.kind() {
         ValueKind::Bool => Seen::of(Shape::Boolean),

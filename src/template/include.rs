@@ -10,7 +10,6 @@ use std::sync::Arc;
 use minijinja::machinery::ast::{self, Expr, Stmt};
 
 use crate::domain::finding::Finding;
-use crate::domain::shape::Scope;
 use crate::expression::code;
 
 use super::check::Checker;
@@ -75,18 +74,6 @@ impl Library {
 pub fn name(written: &str) -> String {
     let parts = written.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.collect::<Vec<_>>().join("/")
-}
-
-/// What `source` includes by itself, in the order of the text. What is refused is not among it: checking says so.
-///
-/// # Errors
-/// The first syntax error, or a text of more than 1 MiB.
-pub fn includes(source: &str) -> Result<Vec<Include>, Finding> {
-    let root = super::parsed(source)?;
-    let (scope, library) = (Scope::default(), Library::default());
-    let mut checker = Checker::new(source, &scope, &library);
-    checker.whole(&root);
-    Ok(checker.includes)
 }
 
 impl Checker<'_> {

@@ -30,7 +30,7 @@ mod statement;
 
 pub use builtin::filters;
 pub use data::Bound;
-pub use include::{Include, Library, Located, MAX_DEPTH, MAX_INCLUDES, includes, name, too_many};
+pub use include::{Include, Library, Located, MAX_DEPTH, MAX_INCLUDES, name, too_many};
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +51,17 @@ pub struct Template {
     /// Whether it holds a construct that prompts do not have.
     refused: bool,
     environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
+}
+
+/// A template as it is read, with its syntax tree, for as long as it is checked.
+pub struct Parsed<'s> {
+    source: &'s str,
+    root: ast::Stmt<'s>,
+    includes: Vec<Include>,
+    library: Library,
+    mentions: Vec<Mention>,
+    /// Whether it holds a construct that prompts do not have.
+    refused: bool,
 }
 
 /// A template that could not be rendered.
@@ -80,19 +91,12 @@ impl Template {
         Self::with(source, Library::default())
     }
 
-    /// Reads `source`, which includes texts of `library`; the syntax of those has been checked by [`includes`].
+    /// Reads `source`, which includes texts of `library`; the syntax of those has been looked at by [`Parsed::read`].
     ///
     /// # Errors
     /// As [`Template::parse`].
     pub fn with(source: &str, library: Library) -> Result<Self, Finding> {
-        let root = parsed(source)?;
-        let scope = Scope::default();
-        let mut checker = check::Checker::new(source, &scope, &library);
-        checker.whole(&root);
-        let (mentions, findings) = checker.finish();
-        let refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
-        let (source, library, mentions) = (Arc::from(source), Arc::new(library), mentions.into());
-        Ok(Self { source, library, mentions, refused, environment: Arc::default() })
+        Ok(Parsed::read(source)?.including(library).template())
     }
 
     /// The text as written.
@@ -101,29 +105,18 @@ impl Template {
         &self.source
     }
 
-    /// The texts it includes.
-    #[must_use]
-    pub fn library(&self) -> &Library {
-        &self.library
-    }
-
     /// Every mention of a root name that the template does not bind itself, in the order of the text. A mention in
     /// an included text has the place of the include.
     #[must_use]
-    pub fn mentions(&self) -> Vec<Mention> {
-        self.mentions.to_vec()
+    pub fn mentions(&self) -> &[Mention] {
+        &self.mentions
     }
 
-    /// Every problem under `scope`, those of included texts too.
+    /// Every problem under `scope`, those of included texts too: see [`Parsed::check`], which need not read it again.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
-        // Its limits have been looked at.
-        let Ok(root) = parse(&self.source, environment::NAME, environment::syntax()) else {
-            return Vec::new();
-        };
-        let mut checker = check::Checker::new(&self.source, scope, &self.library);
-        checker.whole(&root);
-        checker.finish().1
+        let read = Parsed::read(&self.source).map(|read| read.including((*self.library).clone()));
+        read.map(|parsed| parsed.check(scope)).unwrap_or_default()
     }
 
     /// Renders with `bindings` (an object: name → value). Missing names are absent.
@@ -170,6 +163,83 @@ impl fmt::Debug for Template {
     }
 }
 
+impl<'s> Parsed<'s> {
+    /// Reads `source`, which includes nothing so far.
+    ///
+    /// # Errors
+    /// The first syntax error, or a text of more than 1 MiB.
+    pub fn read(source: &'s str) -> Result<Self, Finding> {
+        let root = parsed(source)?;
+        let (includes, library, mentions) = (Vec::new(), Library::default(), Vec::new());
+        Ok(Self { source, root, includes, library, mentions, refused: false }.walked())
+    }
+
+    /// The same with the texts of `library`; the syntax of those has been looked at by [`Parsed::read`].
+    #[must_use]
+    pub fn including(self, library: Library) -> Self {
+        if self.includes.is_empty() { self } else { Self { library, ..self }.walked() }
+    }
+
+    fn walked(mut self) -> Self {
+        let mut checker = check::Checker::new(self.source, None, &self.library);
+        checker.whole(&self.root);
+        self.includes = std::mem::take(&mut checker.includes);
+        let (mentions, findings) = checker.finish();
+        self.refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
+        Self { mentions, ..self }
+    }
+
+    /// The text as written.
+    #[must_use]
+    pub const fn source(&self) -> &'s str {
+        self.source
+    }
+
+    /// What the text includes by itself, in its order. What is refused is not among it: checking says so.
+    #[must_use]
+    pub fn includes(&self) -> &[Include] {
+        &self.includes
+    }
+
+    /// The texts it includes.
+    #[must_use]
+    pub const fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// See [`Template::mentions`].
+    #[must_use]
+    pub fn mentions(&self) -> &[Mention] {
+        &self.mentions
+    }
+
+    /// Every problem under `scope`, those of included texts too.
+    #[must_use]
+    pub fn check(&self, scope: &Scope) -> Vec<Located> {
+        let mut checker = check::Checker::new(self.source, Some(scope), &self.library);
+        checker.whole(&self.root);
+        checker.finish().1
+    }
+
+    /// The template, to be rendered.
+    #[must_use]
+    pub fn template(self) -> Template {
+        Template {
+            source: self.source.into(),
+            library: self.library.into(),
+            mentions: self.mentions.into(),
+            refused: self.refused,
+            environment: Arc::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Parsed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parsed").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
 /// The syntax tree of a text.
 fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
     limits(source)?;
@@ -179,13 +249,19 @@ fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
 
 /// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
 fn plain(source: &str) -> bool {
-    let tags = source.split("{{").skip(1).chain(source.split("{%").skip(1));
     let ends = |pair: &[u8]| matches!(pair, b"}}" | b"%}");
     // A short tag ends within its first bytes: no more of the text need be looked at.
-    let short = |tag: &str| {
-        tag.len() <= MAX_TAG_TOKENS || tag.as_bytes()[..MAX_TAG_TOKENS].windows(2).any(ends)
-    };
-    source.matches("elif").count() <= MAX_ELIF && tags.into_iter().all(short)
+    let short =
+        |tag: &[u8]| tag.len() <= MAX_TAG_TOKENS || tag[..MAX_TAG_TOKENS].windows(2).any(ends);
+    let mut blocks = 0;
+    source.match_indices('{').all(|(at, _)| match &source.as_bytes()[at + 1..] {
+        [b'{', tag @ ..] => short(tag),
+        [b'%', tag @ ..] => {
+            blocks += 1;
+            blocks <= MAX_ELIF && short(tag)
+        }
+        _ => true,
+    })
 }
 
 /// Refuses what would take too deep a stack to parse: the engine bounds brackets only.

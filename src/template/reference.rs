@@ -110,21 +110,24 @@ impl Checker<'_> {
             Link::Name(name, _) => Some(*name),
             Link::Index(_) | Link::Dynamic(_) => None,
         }));
-        self.mentions.push(Mention {
-            name: name.to_owned(),
-            path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
-            range: self.site.clone().unwrap_or_else(|| range.clone()),
-            guarded: lenient || self.is_there(name),
-        });
-        let Some((shape, presence, used)) = reference::root(self.scope, &words) else {
+        let Some(scope) = self.scope else {
+            self.mentions.push(Mention {
+                name: name.to_owned(),
+                path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
+                range: self.site.clone().unwrap_or(range),
+                guarded: lenient || self.is_there(name),
+            });
+            return (Seen::any(), 0);
+        };
+        let Some((shape, presence, used)) = reference::root(scope, &words) else {
             let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
-            let finding = reference::unknown_name(self.scope, &locals, name, range);
+            let finding = reference::unknown_name(scope, &locals, name, range);
             self.note(finding);
             return (Seen::any(), 0);
         };
         let (shape, null) = strip(shape.clone());
         let missing = match presence {
-            Presence::Maybe(why) => Some(why.clone()),
+            Presence::Maybe(why) => Some(why.to_string()),
             Presence::Always => null.then(|| format!("'{name}' may be null")),
         };
         // `answer.items` is there where `answer` is.

@@ -24,10 +24,10 @@ fn scope() -> Scope {
     let topics = Shape::list(Shape::text());
     question.fields.push(Field { optional: false, ..optional("topics", topics) });
     let plan = Shape::object([
-        ("questions", Shape::list(Shape::Object(question))),
+        ("questions", Shape::list(question.into())),
         ("count", integer()),
-        ("note", Shape::Nullable(Box::new(Shape::text()))),
-        ("urgency", Shape::Enum(vec!["low".into(), "high".into()])),
+        ("note", Shape::Nullable(Shape::text().into())),
+        ("urgency", Shape::Enum(["low".into(), "high".into()].into())),
         ("marks", Shape::object([("a", integer()), ("b", integer())])),
     ]);
     let gaps = Shape::object([("follow_ups", Shape::list(Shape::text())), ("score", integer())]);
@@ -42,7 +42,7 @@ fn scope() -> Scope {
     let mut scope = Scope::default();
     scope.bind("plan", plan, Presence::Always);
     scope.bind("gaps", gaps, Presence::Maybe("'gaps' is optional".into()));
-    scope.bind("input", Shape::Object(input), Presence::Always);
+    scope.bind("input", input.into(), Presence::Always);
     scope.bind("read", Shape::list(Shape::object([("page", integer())])), Presence::Always);
     let view = Shape::list(Shape::object([("item", Shape::text()), ("index", integer())]));
     scope.bind("read.items", view, Presence::Always);

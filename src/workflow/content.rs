@@ -169,10 +169,10 @@ impl Content {
             return Vec::new();
         }
         let mut locals = self.locals(step, item, of);
-        let mentioned: BTreeSet<String> =
-            of.check.iter().flat_map(Expression::mentions).map(|m| m.name).collect();
+        let mentioned: BTreeSet<&str> =
+            of.check.iter().flat_map(Expression::mentions).map(|m| m.name.as_str()).collect();
         let own = answer.as_object().into_iter().flatten();
-        let own = own.filter(|(name, _)| mentioned.contains(*name));
+        let own = own.filter(|(name, _)| mentioned.contains(name.as_str()));
         locals.extend(own.map(|(name, value)| (name.clone(), value.clone())));
         self.with_locals(locals, |bindings| {
             let unmet = of.check.iter().filter(|check| check.evaluate(bindings) != true);

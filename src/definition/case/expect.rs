@@ -215,7 +215,7 @@ fn scope(workflow: &Workflow, outcome: &[Ending]) -> Scope {
     let mut scope = Scope::default();
     let output = Schema::to_shape(workflow.output_schema.source());
     let presence = if outcome.contains(&Ending::Failed) {
-        Presence::Maybe("the run may fail".to_owned())
+        Presence::Maybe("the run may fail".into())
     } else {
         Presence::Always
     };
@@ -249,6 +249,6 @@ fn scope(workflow: &Workflow, outcome: &[Ending]) -> Scope {
         field("status", Shape::object(statuses)),
         field("attempts", Shape::object(attempts)),
     ];
-    scope.bind("run", Shape::Object(run), Presence::Always);
+    scope.bind("run", run.into(), Presence::Always);
     scope
 }

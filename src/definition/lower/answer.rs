@@ -31,7 +31,7 @@ pub struct Expected {
 }
 
 /// Where the file says what the answer must be.
-pub fn span(raw: &RawAnswer) -> std::ops::Range<usize> {
+pub fn span(raw: &RawAnswer<'_>) -> std::ops::Range<usize> {
     match raw {
         RawAnswer::Shape(node) | RawAnswer::Schema(node) => node.span.clone(),
         RawAnswer::SchemaFile(name) => name.span.clone(),
@@ -39,7 +39,7 @@ pub fn span(raw: &RawAnswer) -> std::ops::Range<usize> {
 }
 
 impl Lowering<'_> {
-    pub(super) fn expected(&mut self, raw: Option<&RawAnswer>, owner: &str) -> Expected {
+    pub(super) fn expected(&mut self, raw: Option<&RawAnswer<'_>>, owner: &str) -> Expected {
         let text = Typed::of(Shape::object([("text", Shape::text())]));
         let (typed, span) = match raw {
             None => return Expected { answer: Answer::Text, typed: text },

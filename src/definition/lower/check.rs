@@ -41,16 +41,16 @@ impl Lowering<'_> {
         if let Shape::Object(object) = answer {
             for field in &object.fields {
                 let presence = if field.optional {
-                    Presence::Maybe(format!("'{}' is optional", field.name))
+                    Presence::Maybe(format!("'{}' is optional", field.name).into())
                 } else {
                     Presence::Always
                 };
-                scope.bind(&field.name, field.shape.clone(), presence);
+                scope.bind(field.name.as_str(), field.shape.clone(), presence);
             }
         }
         for check in &draft.check {
             if let Some(finding) = misnamed(check, draft, &taken) {
-                self.finding(&finding, &check.origin, &owner);
+                self.finding(&finding, check.origin, &owner);
                 continue;
             }
             let (shape, sound) = self.check_expression(check, &scope, &owner);
@@ -66,12 +66,12 @@ impl Lowering<'_> {
 
 /// A name in a condition that is a field of the answer and something else too, or the step's own.
 fn misnamed(
-    check: &Text<Expression>,
+    check: &Text<'_, Expression>,
     draft: &Draft<'_>,
     taken: &BTreeSet<String>,
 ) -> Option<Finding> {
     let own = own_fields(&draft.expected.typed.shape);
-    check.body.mentions().into_iter().find_map(|mention| {
+    check.body.mentions().iter().find_map(|mention| {
         let name = &mention.name;
         let (code, message, help) = if taken.contains(name) {
             (

@@ -1,5 +1,7 @@
 //! A step on its way from raw to plan: its texts parsed, its answer typed, its needs collected.
 
+use std::cell::OnceCell;
+
 use crate::definition::lower::Lowering;
 use crate::definition::lower::answer::Expected;
 use crate::definition::lower::shape::Typed;
@@ -7,10 +9,11 @@ use crate::definition::lower::text::Text;
 use crate::definition::lower::value::ValueField;
 use crate::definition::page::Spanned;
 use crate::definition::raw::{RawSettings, RawStep, RawText};
+use crate::definition::source::Source;
 use crate::domain::finding::Code;
 use crate::domain::plan::NeedKind;
 use crate::expression::{Expression, Mention};
-use crate::template::Template;
+use crate::template::Parsed;
 use crate::workflow::Answer;
 
 /// A key that needs another one.
@@ -31,25 +34,25 @@ pub enum Sight {
 #[derive(Debug)]
 pub struct Draft<'r> {
     /// What the file says.
-    pub raw: &'r RawStep,
+    pub raw: &'r RawStep<'r>,
     /// Its settings, defaults merged in.
     pub settings: RawSettings,
     /// Where the step names its model.
     pub model_span: Option<std::ops::Range<usize>>,
     /// `prompt`
-    pub prompt: Option<Text<Template>>,
+    pub prompt: Option<Text<'r, Parsed<'r>>>,
     /// `system`
-    pub system: Option<Text<Template>>,
+    pub system: Option<Text<'r, Parsed<'r>>>,
     /// `each`
-    pub each: Option<Text<Expression>>,
+    pub each: Option<Text<'r, Expression>>,
     /// `when`
-    pub when: Option<Text<Expression>>,
+    pub when: Option<Text<'r, Expression>>,
     /// `value`
-    pub value: Option<Vec<ValueField>>,
+    pub value: Option<Vec<ValueField<'r>>>,
     /// `check`
-    pub check: Vec<Text<Expression>>,
+    pub check: Vec<Text<'r, Expression>>,
     /// `shrink`
-    pub shrink: Vec<Text<Expression>>,
+    pub shrink: Vec<Text<'r, Expression>>,
     /// The steps whose conversation precedes the prompt, by place in the file.
     pub history: Vec<usize>,
     /// Its answer.
@@ -81,8 +84,8 @@ impl Draft<'_> {
     /// Whether its condition names the item, and so is decided for each.
     pub fn when_per_item(&self) -> bool {
         let names_item = |name: &str| name == self.item() || name == "index";
-        let mentions = self.when.iter().flat_map(|when| when.body.mentions());
-        self.raw.each.is_some() && mentions.into_iter().any(|mention| names_item(&mention.name))
+        let mut mentions = self.when.iter().flat_map(|when| when.body.mentions());
+        self.raw.each.is_some() && mentions.any(|mention| names_item(&mention.name))
     }
 
     /// Whether a prompt of it uses what stands at `path`, or something around or below it.
@@ -95,20 +98,18 @@ impl Draft<'_> {
     }
 
     /// Every name in its texts, and whether it stands where the item of its list, or its answer, is visible.
-    pub fn mentions(&self) -> Vec<(Mention, Sight)> {
-        let mut found = Vec::new();
-        for text in [&self.prompt, &self.system].into_iter().flatten() {
-            found.extend(text.body.mentions().iter().map(|m| (m.clone(), Sight::Item)));
-        }
-        let mut add = |text: &Text<Expression>, sight: Sight| {
-            found.extend(text.body.mentions().into_iter().map(|mention| (mention, sight)));
+    pub fn mentions<'d>(&'d self) -> impl Iterator<Item = (&'d Mention, Sight)> {
+        let prompts = [&self.prompt, &self.system].into_iter().flatten();
+        let prompts = prompts.flat_map(|text| text.body.mentions()).map(|m| (m, Sight::Item));
+        let values = self.value.iter().flatten().map(|field| &field.text);
+        let inner = self.when.iter().chain(values).chain(&self.shrink);
+        let expressions = self.each.iter().map(|text| (text, Sight::Outside));
+        let expressions = expressions.chain(inner.map(|text| (text, Sight::Item)));
+        let expressions = expressions.chain(self.check.iter().map(|text| (text, Sight::Answer)));
+        let of = |(text, sight): (&'d Text<'_, Expression>, Sight)| {
+            text.body.mentions().iter().map(move |mention| (mention, sight))
         };
-        self.each.iter().for_each(|text| add(text, Sight::Outside));
-        self.when.iter().for_each(|text| add(text, Sight::Item));
-        self.value.iter().flatten().for_each(|field| add(&field.text, Sight::Item));
-        self.shrink.iter().for_each(|text| add(text, Sight::Item));
-        self.check.iter().for_each(|text| add(text, Sight::Answer));
-        found
+        prompts.chain(expressions.flat_map(of))
     }
 
     /// The name of its items.
@@ -123,20 +124,27 @@ impl Draft<'_> {
 }
 
 /// How findings in a step begin.
-pub fn owner(raw: &RawStep) -> String {
+pub fn owner(raw: &RawStep<'_>) -> String {
     format!("step '{}'", raw.key.name)
 }
 
 impl Lowering<'_> {
-    pub(super) fn draft<'r>(&mut self, raw: &'r RawStep, defaults: &RawSettings) -> Draft<'r> {
+    /// `files` hold what its prompt and its system prompt are read from, where that is not this file.
+    pub(super) fn draft<'r>(
+        &mut self,
+        raw: &'r RawStep<'r>,
+        files: &'r [OnceCell<Source>; 2],
+        defaults: &RawSettings,
+    ) -> Draft<'r> {
         let owner = owner(raw);
         self.check_key_pairs(raw);
-        let prompt = raw.prompt.as_ref().and_then(|text| self.template(text, &owner));
-        let system = raw.system.as_ref().and_then(|text| self.template(text, &owner));
+        let [of_prompt, of_system] = files;
+        let prompt = raw.prompt.as_ref().and_then(|text| self.template(text, of_prompt, &owner));
+        let system = raw.system.as_ref().and_then(|text| self.template(text, of_system, &owner));
         let each = raw.each.as_ref().and_then(|text| self.expression(text, &owner));
         let when = raw.when.as_ref().and_then(|text| self.expression(text, &owner));
         let value = self.value_fields(raw);
-        let mut texts = |list: &[RawText]| {
+        let mut texts = |list: &[RawText<'r>]| {
             list.iter().filter_map(|text| self.expression(text, &owner)).collect::<Vec<_>>()
         };
         let (check, shrink) = (texts(&raw.check), texts(&raw.shrink));
@@ -165,7 +173,7 @@ impl Lowering<'_> {
     }
 
     /// Keys that mean nothing without another one are errors: nothing is ignored.
-    fn check_key_pairs(&mut self, raw: &RawStep) {
+    fn check_key_pairs(&mut self, raw: &RawStep<'_>) {
         fn place<T>(value: Option<&Spanned<T>>) -> Option<std::ops::Range<usize>> {
             value.map(|v| v.span.clone())
         }

@@ -53,7 +53,7 @@ impl Lowering<'_> {
             let (shape, findings) = text.body.check(scope);
             let real = |f: &&Finding| f.code != code::UNGUARDED && f.code != code::NULLABLE;
             if let Some(finding) = findings.iter().find(real) {
-                self.finding(finding, &text.origin, &owner);
+                self.finding(finding, text.origin, &owner);
                 continue;
             }
             let shown = path.join(".");
@@ -74,7 +74,7 @@ impl Lowering<'_> {
 
     fn shrink_problem(
         &mut self,
-        text: &Text<Expression>,
+        text: &Text<'_, Expression>,
         owner: &str,
         message: String,
         help: &str,

@@ -7,7 +7,7 @@ use crate::definition::lower::text::Origin;
 use crate::definition::source::Source;
 use crate::domain::finding::{Code, Finding};
 use crate::expression::code;
-use crate::template::{Include, Library, MAX_DEPTH, MAX_INCLUDES, includes, name, too_many};
+use crate::template::{Include, Library, MAX_DEPTH, MAX_INCLUDES, Parsed, name, too_many};
 
 /// A file that includes itself, directly or not.
 pub const INCLUDE_CYCLE: Code = Code("P0610");
@@ -32,18 +32,13 @@ impl Lowering<'_> {
     /// something is wrong with an include, which has been said.
     pub(super) fn library(
         &mut self,
-        text: &str,
-        origin: &Origin,
+        found: &[Include],
+        origin: Origin<'_>,
         file: Option<&str>,
         owner: &str,
     ) -> Option<Library> {
         let mut walk = Walk { open: file.map(name).into_iter().collect(), ..Walk::default() };
-        // Syntax errors of the template itself are found by whoever reads it next.
-        if text.contains("include")
-            && let Ok(found) = includes(text)
-        {
-            self.follow(&found, (origin, 1), &mut walk, owner);
-        }
+        self.follow(found, (origin, 1), &mut walk, owner);
         if walk.broken {
             return None;
         }
@@ -60,7 +55,7 @@ impl Lowering<'_> {
     fn follow(
         &mut self,
         found: &[Include],
-        (origin, depth): (&Origin, usize),
+        (origin, depth): (Origin<'_>, usize),
         walk: &mut Walk,
         owner: &str,
     ) {
@@ -92,15 +87,15 @@ impl Lowering<'_> {
                 walk.read.insert(file.clone(), source);
             }
             let Some(source) = walk.read.get(&file).cloned().flatten() else { continue };
-            let origin = Origin::File(Box::new(source.clone()));
-            match includes(&source.text) {
-                Ok(found) => {
+            let origin = Origin::File(&source);
+            match Parsed::read(&source.text) {
+                Ok(read) => {
                     walk.open.push(file);
-                    self.follow(&found, (&origin, depth + 1), walk, owner);
+                    self.follow(read.includes(), (origin, depth + 1), walk, owner);
                     walk.open.pop();
                 }
                 Err(finding) => {
-                    self.syntax(finding, &source.text, &origin, owner);
+                    self.syntax(finding, &source.text, origin, owner);
                     walk.broken = true;
                     walk.read.insert(file, None);
                 }
@@ -109,7 +104,7 @@ impl Lowering<'_> {
     }
 
     /// Reads one included file, and pins it.
-    fn included(&mut self, include: &Include, origin: &Origin, owner: &str) -> Option<Source> {
+    fn included(&mut self, include: &Include, origin: Origin<'_>, owner: &str) -> Option<Source> {
         self.files.push(self.context.shelf.path(&include.name));
         match self.context.shelf.read(&include.name) {
             Ok(source) => {

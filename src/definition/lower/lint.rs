@@ -35,7 +35,7 @@ use pace::Timeline;
 /// A sound workflow, as the lints see it.
 pub struct Subject<'a> {
     /// What the file says.
-    pub raw: &'a RawWorkflow,
+    pub raw: &'a RawWorkflow<'a>,
     /// What follows from it.
     pub plan: &'a Plan,
     /// Its steps, in the order of the file.
@@ -50,9 +50,9 @@ pub struct Subject<'a> {
 struct Look<'a> {
     subject: &'a Subject<'a>,
     /// What each step mentions, by place in the file.
-    mentions: Vec<Vec<Mention>>,
+    mentions: Vec<Vec<&'a Mention>>,
     /// What the result mentions.
-    output: Vec<Mention>,
+    output: Vec<&'a Mention>,
     timeline: Timeline,
     /// Place in the file of each step of the plan.
     places: Vec<usize>,
@@ -83,7 +83,11 @@ impl<'a> Look<'a> {
         let output = subject.output.iter().flat_map(|(_, text)| text.mentions()).collect();
         Self {
             subject,
-            mentions: subject.drafts.iter().map(names).collect(),
+            mentions: subject
+                .drafts
+                .iter()
+                .map(|draft| draft.mentions().map(|(m, _)| m).collect())
+                .collect(),
             output,
             timeline: Timeline::of(subject, &places, &[]),
             places,
@@ -94,7 +98,7 @@ impl<'a> Look<'a> {
         &self.subject.drafts[self.places[ix.at()]]
     }
 
-    fn mentions(&self, ix: StepIx) -> &[Mention] {
+    fn mentions(&self, ix: StepIx) -> &[&'a Mention] {
         &self.mentions[self.places[ix.at()]]
     }
 
@@ -109,13 +113,8 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Everything that the texts of a step mention.
-fn names(draft: &Draft<'_>) -> Vec<Mention> {
-    draft.mentions().into_iter().map(|(mention, _)| mention).collect()
-}
-
 /// Warns of something in a text, where it stands.
-fn warn_in(reader: &mut Reader<'_>, finding: &Finding, origin: &Origin) {
+fn warn_in(reader: &mut Reader<'_>, finding: &Finding, origin: Origin<'_>) {
     if reader.is_full() {
         return;
     }

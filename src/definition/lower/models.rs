@@ -32,7 +32,7 @@ impl Models {
     /// Collects what the steps name, and what that links to. `None` where a step has no model.
     pub fn collect(
         lowering: &mut Lowering<'_>,
-        raw: &RawWorkflow,
+        raw: &RawWorkflow<'_>,
         drafts: &[Draft<'_>],
     ) -> Option<Self> {
         let configuration = lowering.context.configuration;

@@ -69,7 +69,7 @@ pub fn check_tool(name: &str, source: &Source, found: &mut Vec<Diagnostic>) {
 }
 
 impl Lowering<'_> {
-    pub(super) fn check_step_names(&mut self, raw: &RawWorkflow) {
+    pub(super) fn check_step_names(&mut self, raw: &RawWorkflow<'_>) {
         for step in &raw.steps {
             let name = step.key.name.as_str();
             if !is_name(name) {

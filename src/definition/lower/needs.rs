@@ -122,10 +122,9 @@ fn targets(draft: &Draft<'_>, drafts: &[Draft<'_>]) -> Vec<Target> {
             item == Some(name) || own.contains(name) || computed(name) || name == draft.name()
         }
     };
-    let mentions = draft.mentions().into_iter();
-    let seen = mentions.filter(|(mention, sight)| !hidden(&mention.name, *sight));
+    let seen = draft.mentions().filter(|(mention, sight)| !hidden(&mention.name, *sight));
     let mut targets: Vec<Target> =
-        seen.filter_map(|(mention, _)| target(&mention, drafts)).collect();
+        seen.filter_map(|(mention, _)| target(mention, drafts)).collect();
     targets.extend(draft.history.iter().map(|step| Target::Step(*step)));
     targets
 }

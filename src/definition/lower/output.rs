@@ -6,7 +6,8 @@ use crate::definition::lower::names::is_name;
 use crate::definition::lower::scope::World;
 use crate::definition::lower::shape::Typed;
 use crate::definition::page::MISSING_KEY;
-use crate::definition::raw::RawWorkflow;
+use crate::definition::raw::{RawText, RawWorkflow};
+use crate::definition::yaml::Key;
 use crate::domain::finding::Code;
 use crate::domain::shape::{Field, Object, Shape};
 use crate::expression::Expression;
@@ -19,7 +20,7 @@ type Output = Vec<(String, Expression)>;
 impl Lowering<'_> {
     pub(super) fn output(
         &mut self,
-        raw: &RawWorkflow,
+        raw: &RawWorkflow<'_>,
         drafts: &[Draft<'_>],
         world: &World,
     ) -> (Output, Typed) {
@@ -34,8 +35,8 @@ impl Lowering<'_> {
 
     fn written(
         &mut self,
-        raw: &RawWorkflow,
-        fields: &[(crate::definition::yaml::Key, crate::definition::raw::RawText)],
+        raw: &RawWorkflow<'_>,
+        fields: &[(&Key, RawText<'_>)],
         world: &World,
     ) -> (Output, Typed) {
         if fields.is_empty() && !self.reader.found.iter().any(|d| d.pointer.starts_with("/output"))
@@ -49,13 +50,13 @@ impl Lowering<'_> {
         }
         let fields = self.named_expressions(fields, "output");
         let mentions = fields.iter().flat_map(|field| field.text.body.mentions());
-        let scope = world.scope(&mentions.map(|mention| mention.name).collect());
+        let scope = world.scope(&mentions.map(|mention| mention.name.as_str()).collect());
         let shape = self.type_fields(&fields, &scope, "output");
         let output = fields.into_iter().map(|field| (field.name, field.text.body));
         (output.collect(), Typed::of(shape))
     }
 
-    fn sink(&mut self, raw: &RawWorkflow, drafts: &[Draft<'_>]) -> (Output, Typed) {
+    fn sink(&mut self, raw: &RawWorkflow<'_>, drafts: &[Draft<'_>]) -> (Output, Typed) {
         let used = |at: usize| {
             drafts.iter().any(|other| {
                 other.validates != Some(at) && other.needs.iter().any(|(step, _)| *step == at)
@@ -111,7 +112,7 @@ fn default_output(draft: &Draft<'_>) -> (Output, Typed) {
     let shape = if list { Shape::list(answer.shape.clone()) } else { answer.shape.clone() };
     let output = parse(name).map(|e| vec![(name.to_owned(), e)]).unwrap_or_default();
     let object = Object { fields: vec![field(name, shape)], open: false };
-    (output, Typed::of(Shape::Object(object)))
+    (output, Typed::of(Shape::from(object)))
 }
 
 fn field(name: &str, shape: Shape) -> Field {

@@ -1,6 +1,8 @@
 //! What each text may refer to, and the check of every text against it.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::sync::Arc;
 
 use crate::definition::lower::Lowering;
 use crate::definition::lower::draft::Draft;
@@ -8,7 +10,7 @@ use crate::definition::lower::text::Text;
 use crate::domain::finding::{Code, Finding};
 use crate::domain::shape::{Presence, Range, Scope, Shape};
 use crate::expression::Expression;
-use crate::template::Template;
+use crate::template::Parsed;
 
 /// `each` over something that is no list.
 pub const EACH_NEEDS_LIST: Code = Code("P0407");
@@ -24,12 +26,14 @@ pub struct World {
     input: Shape,
     vars: Shape,
     steps: Vec<Visible>,
+    /// How a step can have ended.
+    status: Shape,
 }
 
 /// A step as others see it.
 #[derive(Debug)]
 struct Visible {
-    name: String,
+    name: Arc<str>,
     shape: Shape,
     /// Its answer, of one item.
     answer: Shape,
@@ -46,17 +50,18 @@ impl World {
             let answer = draft.expected.typed.shape.clone();
             let fan_out = draft.raw.each.is_some();
             let shape = if fan_out { Shape::list(answer.clone()) } else { answer.clone() };
-            let name = draft.name().to_owned();
+            let name = Arc::from(draft.name());
             let presence = if draft.is_optional() {
-                Presence::Maybe(format!("'{name}' is optional"))
+                Presence::Maybe(format!("'{name}' is optional").into())
             } else if draft.is_conditional() {
-                Presence::Maybe(format!("'{name}' may be skipped"))
+                Presence::Maybe(format!("'{name}' may be skipped").into())
             } else {
                 Presence::Always
             };
             Visible { name, shape, answer, item: Shape::Any, fan_out, presence }
         });
-        Self { input: input.clone(), vars: vars.clone(), steps: steps.collect() }
+        let status = Shape::Enum(STATUSES.map(str::to_owned).into());
+        Self { input: input.clone(), vars: vars.clone(), steps: steps.collect(), status }
     }
 
     /// The answer of the step at a place of the file, now that it is typed.
@@ -70,20 +75,22 @@ impl World {
     /// has been said by then, and better.
     ///
     /// Only what is `mentioned` has its shape: the rest is there for its name.
-    pub fn scope(&self, mentioned: &BTreeSet<String>) -> Scope {
+    pub fn scope(&self, mentioned: &BTreeSet<&str>) -> Scope {
         let mut scope = Scope::default();
         scope.bind("input", self.input.clone(), Presence::Always);
         if !matches!(&self.vars, Shape::Object(vars) if vars.fields.is_empty()) {
             scope.bind("vars", self.vars.clone(), Presence::Always);
         }
-        let mut statuses = Vec::new();
+        let mut run = Shape::Any;
+        if mentioned.contains("run") {
+            let statuses = self.steps.iter().map(|step| (&*step.name, self.status.clone()));
+            run = Shape::object([("status", Shape::object(statuses))]);
+        }
         for step in &self.steps {
-            if !mentioned.contains(&step.name) && !mentioned.contains("run") {
+            if !mentioned.contains(&*step.name) {
                 scope.bind(step.name.clone(), Shape::Any, step.presence.clone());
                 continue;
             }
-            let statuses_of = STATUSES.iter().map(|s| (*s).to_owned()).collect();
-            statuses.push((step.name.as_str(), Shape::Enum(statuses_of)));
             scope.bind(step.name.clone(), step.shape.clone(), step.presence.clone());
             if step.fan_out {
                 let entry = Shape::object([
@@ -95,15 +102,9 @@ impl World {
                 scope.bind(items, Shape::list(entry), step.presence.clone());
             }
         }
-        let run = Shape::object([("status", Shape::object(statuses))]);
         scope.bind("run", run, Presence::Always);
         scope
     }
-}
-
-/// Every name in a step's texts.
-pub fn mentions(draft: &Draft<'_>) -> BTreeSet<String> {
-    draft.mentions().into_iter().map(|(mention, _)| mention.name).collect()
 }
 
 impl Lowering<'_> {
@@ -119,48 +120,48 @@ impl Lowering<'_> {
         for at in order.unwrap_or(&in_file).iter().copied() {
             let draft = &drafts[at];
             let owner = draft.owner();
-            let outer = world.scope(&mentions(draft));
+            let mentioned = draft.mentions().map(|(mention, _)| mention.name.as_str()).collect();
+            let mut scope = world.scope(&mentioned);
             let per_item = draft.when_per_item();
             if let Some(when) = draft.when.as_ref().filter(|_| !per_item) {
-                self.check_when(when, &outer, &owner);
+                self.check_when(when, &scope, &owner);
             }
-            let mut inner = outer.clone();
             if let Some(raw) = &draft.raw.each {
                 let item = draft
                     .each
                     .as_ref()
-                    .map_or(Shape::Any, |each| self.check_each(each, &outer, &owner, &raw.text));
+                    .map_or(Shape::Any, |each| self.check_each(each, &scope, &owner, raw.text));
                 world.steps[at].item = item.clone();
-                inner.bind(draft.item(), item, Presence::Always);
-                inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
+                scope.bind(draft.item(), item, Presence::Always);
+                scope.bind("index", Shape::Integer(Range::default()), Presence::Always);
             } else if self.says_each(draft) {
-                inner.bind(draft.item(), Shape::Any, Presence::Always);
-                inner.bind("index", Shape::Integer(Range::default()), Presence::Always);
+                scope.bind(draft.item(), Shape::Any, Presence::Always);
+                scope.bind("index", Shape::Integer(Range::default()), Presence::Always);
             }
             if let Some(when) = draft.when.as_ref().filter(|_| per_item) {
-                self.check_when(when, &inner, &owner);
+                self.check_when(when, &scope, &owner);
             }
             // The step does not run where its condition is false.
             for path in draft.when.iter().flat_map(|when| when.body.proves()) {
-                inner.prove(&path);
+                scope.prove(&path);
             }
-            self.type_value(at, &inner, drafts, world);
+            self.type_value(at, &scope, drafts, world);
             let draft = &drafts[at];
-            self.check_checks(draft, &inner);
+            self.check_checks(draft, &scope);
             if let Some(judge) = draft.judged_by {
-                let why = "there is no `feedback` before the first verdict".to_owned();
+                let why = "there is no `feedback` before the first verdict".into();
                 // A validator that computes is typed after what it judges: its verdict is not looked into.
                 let shape = drafts[judge].expected.typed.shape.clone();
-                inner.bind("feedback", shape, Presence::Maybe(why));
+                scope.bind("feedback", shape, Presence::Maybe(why));
             }
             for text in [&draft.prompt, &draft.system].into_iter().flatten() {
-                self.check_template(text, &inner, &owner);
+                self.check_template(text, &scope, &owner);
             }
-            self.check_shrink(draft, &inner);
+            self.check_shrink(draft, &scope);
         }
     }
 
-    fn check_template(&mut self, text: &Text<Template>, scope: &Scope, owner: &str) {
+    fn check_template(&mut self, text: &Text<'_, Parsed<'_>>, scope: &Scope, owner: &str) {
         for found in text.body.check(scope) {
             self.located(&found, text, owner);
         }
@@ -169,18 +170,18 @@ impl Lowering<'_> {
     /// The type of an expression, its problems reported.
     pub(super) fn check_expression(
         &mut self,
-        text: &Text<Expression>,
+        text: &Text<'_, Expression>,
         scope: &Scope,
-        owner: &str,
+        owner: impl Display + Copy,
     ) -> (Shape, bool) {
         let (shape, findings) = text.body.check(scope);
         for finding in &findings {
-            self.finding(finding, &text.origin, owner);
+            self.finding(finding, text.origin, owner);
         }
         (shape, findings.is_empty())
     }
 
-    fn check_when(&mut self, when: &Text<Expression>, scope: &Scope, owner: &str) {
+    fn check_when(&mut self, when: &Text<'_, Expression>, scope: &Scope, owner: &str) {
         let (shape, sound) = self.check_expression(when, scope, owner);
         if sound && !matches!(shape, Shape::Boolean | Shape::Any) {
             let message = format!("`when` must be true or false, and is {}", shape.describe());
@@ -191,7 +192,7 @@ impl Lowering<'_> {
 
     fn check_each(
         &mut self,
-        each: &Text<Expression>,
+        each: &Text<'_, Expression>,
         scope: &Scope,
         owner: &str,
         source: &str,
@@ -199,7 +200,7 @@ impl Lowering<'_> {
         match self.check_expression(each, scope, owner) {
             (Shape::List(item, length), _) => {
                 self.check_fan_out(&length, each, owner);
-                *item
+                (*item).clone()
             }
             (Shape::Any, _) | (_, false) => Shape::Any,
             (shape, true) => {
@@ -215,13 +216,13 @@ impl Lowering<'_> {
     pub(super) fn type_problem(
         &mut self,
         code: Code,
-        text: &Text<Expression>,
+        text: &Text<'_, Expression>,
         owner: &str,
         message: String,
         help: &str,
     ) {
         let range = 0..text.body.source().trim_end().len();
         let finding = Finding { code, range, message, help: Some(help.to_owned()) };
-        self.finding(&finding, &text.origin, owner);
+        self.finding(&finding, text.origin, owner);
     }
 }

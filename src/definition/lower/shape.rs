@@ -58,8 +58,8 @@ pub struct Typed {
 
 /// The named shapes of a workflow.
 #[derive(Debug, Default)]
-pub struct Shapes {
-    raw: BTreeMap<String, Node>,
+pub struct Shapes<'a> {
+    raw: BTreeMap<&'a str, &'a Node>,
     done: BTreeMap<String, Typed>,
     open: Vec<String>,
 }
@@ -95,10 +95,10 @@ impl Typed {
     }
 }
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Reads `shapes`; each is checked whether it is used or not.
-    pub(super) fn read_shapes(&mut self, raw: &RawWorkflow) {
-        for (key, node) in &raw.shapes {
+    pub(super) fn read_shapes(&mut self, raw: &RawWorkflow<'a>) {
+        for (key, node) in raw.shapes {
             let good = key.name.starts_with(|c: char| c.is_ascii_alphabetic())
                 && key.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if !good || TYPES.contains(&key.name.as_str()) || key.name == "null" {
@@ -107,10 +107,10 @@ impl Lowering<'_> {
                     .help("letters, digits and _, and no type's name");
                 continue;
             }
-            self.shapes.raw.insert(key.name.clone(), node.clone());
+            self.shapes.raw.insert(&key.name, node);
         }
-        for (key, _) in &raw.shapes {
-            if self.shapes.raw.contains_key(&key.name) {
+        for (key, _) in raw.shapes {
+            if self.shapes.raw.contains_key(key.name.as_str()) {
                 self.named(&key.name, &key.span);
             }
         }
@@ -128,9 +128,9 @@ impl Lowering<'_> {
             );
             return Some(Typed::unknown());
         }
-        let node = self.shapes.raw.get(name)?.clone();
+        let node = *self.shapes.raw.get(name)?;
         self.shapes.open.push(name.to_owned());
-        let typed = self.shape(&node, &format!("shape '{name}'"));
+        let typed = self.shape(node, &format!("shape '{name}'"));
         self.shapes.open.pop();
         self.shapes.done.insert(name.to_owned(), typed.clone());
         Some(typed)
@@ -151,9 +151,9 @@ impl Lowering<'_> {
 
     fn field_shape(&mut self, node: &Node, owner: &str) -> Typed {
         match &node.kind {
-            Kind::Scalar(scalar) => {
+            Kind::Scalar(_) => {
                 // A bare number or nothing at all is no shape; the words true and false are none either.
-                let Some(text) = self.reader.text(node, &format!("{owner}: a shape")) else {
+                let Some(text) = self.reader.words(node, format_args!("{owner}: a shape")) else {
                     if !is_null(node)
                         && let Some(last) = self.reader.found.last_mut()
                     {
@@ -161,7 +161,7 @@ impl Lowering<'_> {
                     }
                     return Typed::unknown();
                 };
-                self.words(&scalar.text, &text.span, owner)
+                self.words(text, &node.span, owner)
             }
             Kind::List(items) => {
                 let [item] = items.as_slice() else {
@@ -223,7 +223,7 @@ impl Lowering<'_> {
                 about: typed.about,
             });
         }
-        let shape = Shape::Object(object);
+        let shape = Shape::from(object);
         let mut typed = Typed { unknown, parts, ..Typed::of(shape) };
         if !embedded.is_empty() {
             let mut schema = Schema::of_shape(&typed.shape);
@@ -258,7 +258,8 @@ impl Lowering<'_> {
         for (key, value) in self.reader.map(node, &keys::ANNOTATION) {
             match key.name.as_str() {
                 "$about" => {
-                    about = self.reader.text(value, &format!("{owner}: `$about`")).map(|t| t.value);
+                    let text = self.reader.words(value, format_args!("{owner}: `$about`"));
+                    about = text.map(str::to_owned);
                 }
                 "$default" => default = Some(to_json(value)),
                 "$min" | "$max" | "$pattern" => bounds.push((key, value)),
@@ -292,7 +293,7 @@ impl Lowering<'_> {
     }
 
     fn reference(&mut self, node: &Node, owner: &str) -> Typed {
-        let Some(name) = self.reader.text(node, &format!("{owner}: `$ref`")) else {
+        let Some(name) = self.reader.text(node, format_args!("{owner}: `$ref`")) else {
             return Typed::unknown();
         };
         if name.value.contains("://") || name.value.starts_with('#') {
@@ -352,7 +353,7 @@ impl Lowering<'_> {
         let embedded =
             typed.embedded.map(|schema| serde_json::json!({"anyOf": [schema, {"type": "null"}]}));
         let parts = typed.parts + 1;
-        Typed { embedded, parts, ..Typed::of(Shape::Nullable(Box::new(typed.shape))) }
+        Typed { embedded, parts, ..Typed::of(Shape::Nullable(typed.shape.into())) }
     }
 
     fn word(&mut self, word: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
@@ -366,8 +367,7 @@ impl Lowering<'_> {
             "boolean" => Typed::of(Shape::Boolean),
             "any" => Typed::of(Shape::Any),
             name => self.named(name, span).unwrap_or_else(|| {
-                let names: Vec<String> = self.shapes.raw.keys().cloned().collect();
-                let known = TYPES.iter().copied().chain(names.iter().map(String::as_str));
+                let known = TYPES.iter().copied().chain(self.shapes.raw.keys().copied());
                 let near = did_you_mean(name, known.clone())
                     .map(|near| format!("did you mean '{near}'? "))
                     .unwrap_or_default();

@@ -83,8 +83,8 @@ fn role(at: usize, drafts: &[Draft<'_>]) -> Role {
         other.needs.iter().any(|(step, kind)| *step == at && *kind != NeedKind::Judges)
     };
     let feeds_fan = drafts.iter().any(|other| {
-        let each = other.each.iter().flat_map(|each| each.body.mentions());
-        each.into_iter().any(|mention| mention.name == draft.name())
+        let mut each = other.each.iter().flat_map(|each| each.body.mentions());
+        each.any(|mention| mention.name == draft.name())
     });
     if feeds_fan || (draft.needs.is_empty() && drafts.iter().any(feeds)) {
         Role::Planner
@@ -110,8 +110,8 @@ fn content(draft: Draft<'_>, order: &[usize]) -> Option<StepContent> {
             WorkContent::Value(fields.into_iter().map(|f| (f.name, f.text.body)).collect())
         }
         None => WorkContent::Prompt(Box::new(PromptContent {
-            system: draft.system.map(|text| text.body),
-            prompt: draft.prompt?.body,
+            system: draft.system.map(|text| text.body.template()),
+            prompt: draft.prompt?.body.template(),
             history: draft.history.iter().map(ix).collect::<Option<_>>()?,
             shrink: draft.shrink.iter().filter_map(|text| text.body.as_path()).collect(),
             answer: draft.expected.answer,

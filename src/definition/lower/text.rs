@@ -1,5 +1,8 @@
 //! Texts of the two languages with the place they came from, so that findings in them can be shown there.
 
+use std::cell::OnceCell;
+use std::fmt::Display;
+
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::lower::Lowering;
 use crate::definition::page::Spanned;
@@ -9,75 +12,83 @@ use crate::definition::source::Source;
 use crate::definition::yaml::{ContentMap, Node, advice};
 use crate::domain::finding::Finding;
 use crate::expression::{Expression, code};
-use crate::template::{Located, Template};
+use crate::template::{Located, Parsed};
 
 /// A parsed text.
-#[derive(Clone, Debug)]
-pub struct Text<T> {
+#[derive(Debug)]
+pub struct Text<'r, T> {
     /// What it says.
     pub body: T,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: Origin<'r>,
 }
 
 /// Where a text stands.
-#[derive(Clone, Debug)]
-pub enum Origin {
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'r> {
     /// In the workflow file.
-    Here(Node),
+    Here(&'r Node),
     /// A file of its own.
-    File(Box<Source>),
+    File(&'r Source),
 }
 
 impl Lowering<'_> {
     /// Parses an expression.
-    pub(super) fn expression(&mut self, raw: &RawText, owner: &str) -> Option<Text<Expression>> {
-        let origin = Origin::Here(raw.node.clone());
-        match Expression::parse(&raw.text) {
+    pub(super) fn expression<'r>(
+        &mut self,
+        raw: &RawText<'r>,
+        owner: impl Display,
+    ) -> Option<Text<'r, Expression>> {
+        let origin = Origin::Here(raw.node);
+        match Expression::parse(raw.text) {
             Ok(body) => Some(Text { body, origin }),
             Err(finding) => {
-                self.finding(&finding, &origin, owner);
+                self.finding(&finding, origin, owner);
                 None
             }
         }
     }
 
-    /// Parses a template, read from its file where it has one.
-    pub(super) fn template(&mut self, raw: &RawPrompt, owner: &str) -> Option<Text<Template>> {
-        let (text, origin) = match raw {
-            RawPrompt::Inline(raw) => (raw.text.clone(), Origin::Here(raw.node.clone())),
+    /// Parses a template, read from its file where it has one; the file is kept in its `place`.
+    pub(super) fn template<'r>(
+        &mut self,
+        raw: &RawPrompt<'r>,
+        place: &'r OnceCell<Source>,
+        owner: &str,
+    ) -> Option<Text<'r, Parsed<'r>>> {
+        let (text, origin, file) = match raw {
+            RawPrompt::Inline(raw) => (raw.text, Origin::Here(raw.node), None),
             RawPrompt::File(name) => {
                 let source = self.file(name, owner)?;
-                (source.text.clone(), Origin::File(Box::new(source)))
+                let source = place.get_or_init(|| source);
+                (source.text.as_str(), Origin::File(source), Some(name.value.as_str()))
             }
         };
-        let file = match raw {
-            RawPrompt::Inline(_) => None,
-            RawPrompt::File(name) => Some(name.value.as_str()),
-        };
-        let library = self.library(&text, &origin, file, owner)?;
-        match Template::with(&text, library) {
-            Ok(body) => Some(Text { body, origin }),
+        match Parsed::read(text) {
+            Ok(read) => {
+                let library = self.library(read.includes(), origin, file, owner)?;
+                Some(Text { body: read.including(library), origin })
+            }
             Err(finding) => {
-                self.syntax(finding, &text, &origin, owner);
+                self.syntax(finding, text, origin, owner);
                 None
             }
         }
     }
 
     /// Shows that a template cannot be read.
-    pub(super) fn syntax(&mut self, finding: Finding, text: &str, origin: &Origin, owner: &str) {
+    pub(super) fn syntax(&mut self, finding: Finding, text: &str, origin: Origin<'_>, owner: &str) {
         self.finding(&of_expressions(finding, text), origin, owner);
     }
 
     /// Shows what was found in a template, or in a text it includes.
-    pub(super) fn located(&mut self, found: &Located, text: &Text<Template>, owner: &str) {
+    pub(super) fn located(&mut self, found: &Located, text: &Text<'_, Parsed<'_>>, owner: &str) {
         match &found.file {
-            None => self.finding(&found.finding, &text.origin, owner),
+            None => self.finding(&found.finding, text.origin, owner),
             Some(file) => {
                 let content = text.body.library().text(file).unwrap_or_default();
                 let source = Source::new(self.context.shelf.label(file), content);
-                self.finding(&found.finding, &Origin::File(Box::new(source)), owner);
+                self.finding(&found.finding, Origin::File(&source), owner);
             }
         }
     }
@@ -119,7 +130,7 @@ impl Lowering<'_> {
     }
 
     /// Shows a finding where its text stands.
-    pub(super) fn finding(&mut self, finding: &Finding, origin: &Origin, owner: &str) {
+    pub(super) fn finding(&mut self, finding: &Finding, origin: Origin<'_>, owner: impl Display) {
         if self.reader.is_full() {
             return;
         }

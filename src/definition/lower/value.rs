@@ -1,5 +1,6 @@
 //! Steps without a model: `value`, typed by inference.
 
+use std::fmt::Display;
 use std::ops::Range;
 
 use crate::definition::lower::Lowering;
@@ -15,17 +16,17 @@ use crate::domain::shape::{Field, Object, Scope, Shape};
 use crate::expression::Expression;
 
 /// A field of a `value` step or of the result.
-#[derive(Clone, Debug)]
-pub struct ValueField {
+#[derive(Debug)]
+pub struct ValueField<'r> {
     /// Its key.
     pub name: String,
     /// What it is computed by.
-    pub text: Text<Expression>,
+    pub text: Text<'r, Expression>,
 }
 
 impl Lowering<'_> {
     /// The expressions of a `value` step, and what has no place beside them.
-    pub(super) fn value_fields(&mut self, raw: &RawStep) -> Option<Vec<ValueField>> {
+    pub(super) fn value_fields<'r>(&mut self, raw: &RawStep<'r>) -> Option<Vec<ValueField<'r>>> {
         let value = raw.value.as_ref()?;
         let owner = owner(raw);
         for (key, span) in model_keys(raw) {
@@ -43,15 +44,15 @@ impl Lowering<'_> {
                 .error(MISSING_KEY, &value.span, format!("{owner}: `value` names no field"))
                 .help("value: {count: length(plan.items)}, one field a line");
         }
-        Some(self.named_expressions(&value.fields, &format!("{owner}: value")))
+        Some(self.named_expressions(&value.fields, format_args!("{owner}: value")))
     }
 
     /// Parses a mapping of expressions; `owner` begins what is said of one of them.
-    pub(super) fn named_expressions(
+    pub(super) fn named_expressions<'r>(
         &mut self,
-        fields: &[(Key, RawText)],
-        owner: &str,
-    ) -> Vec<ValueField> {
+        fields: &[(&'r Key, RawText<'r>)],
+        owner: impl Display,
+    ) -> Vec<ValueField<'r>> {
         let mut parsed = Vec::new();
         for (key, text) in fields {
             if key.name.is_empty() || key.name.chars().count() > 64 || key.name.ends_with('?') {
@@ -62,7 +63,7 @@ impl Lowering<'_> {
                     .help(help);
                 continue;
             }
-            let text = self.expression(text, &format!("{owner} '{}'", key.name));
+            let text = self.expression(text, format_args!("{owner} '{}'", key.name));
             parsed.extend(text.map(|text| ValueField { name: key.name.clone(), text }));
         }
         parsed
@@ -71,16 +72,16 @@ impl Lowering<'_> {
     /// The type of a mapping of expressions.
     pub(super) fn type_fields(
         &mut self,
-        fields: &[ValueField],
+        fields: &[ValueField<'_>],
         scope: &Scope,
-        owner: &str,
+        owner: impl Display,
     ) -> Shape {
         let typed = fields.iter().map(|field| {
-            let owner = format!("{owner} '{}'", field.name);
-            let (shape, _) = self.check_expression(&field.text, scope, &owner);
+            let owner = format_args!("{owner} '{}'", field.name);
+            let (shape, _) = self.check_expression(&field.text, scope, owner);
             Field { name: field.name.clone(), shape, optional: false, default: None, about: None }
         });
-        Shape::Object(Object { fields: typed.collect(), open: false })
+        Shape::from(Object { fields: typed.collect(), open: false })
     }
 
     /// Types a `value` step, now that all it refers to has its type, and makes that visible.
@@ -93,7 +94,7 @@ impl Lowering<'_> {
     ) {
         let draft = &drafts[at];
         let Some(fields) = &draft.value else { return };
-        let shape = self.type_fields(fields, scope, &format!("{}: value", draft.owner()));
+        let shape = self.type_fields(fields, scope, format_args!("{}: value", draft.owner()));
         world.set_answer(at, &shape);
         if draft.raw.validates.is_some() {
             let passes = match &shape {
@@ -114,8 +115,8 @@ impl Lowering<'_> {
 }
 
 /// The keys of a step that only a model has a use for, and where they stand.
-fn model_keys(raw: &RawStep) -> Vec<(&'static str, Range<usize>)> {
-    let of_prompt = |prompt: &RawPrompt| match prompt {
+fn model_keys(raw: &RawStep<'_>) -> Vec<(&'static str, Range<usize>)> {
+    let of_prompt = |prompt: &RawPrompt<'_>| match prompt {
         RawPrompt::Inline(text) => text.node.span.clone(),
         RawPrompt::File(name) => name.span.clone(),
     };

@@ -26,10 +26,10 @@ pub struct Vars {
 }
 
 impl Lowering<'_> {
-    pub(super) fn vars(&mut self, raw: &RawWorkflow) -> Vars {
+    pub(super) fn vars(&mut self, raw: &RawWorkflow<'_>) -> Vars {
         let mut values = Map::new();
         let mut object = Object::default();
-        for (key, node) in &raw.vars {
+        for (key, node) in raw.vars {
             if !is_name(&key.name) {
                 self.reader
                     .error(BAD_NAME, &key.span, format!("'{}' cannot name a constant", key.name))
@@ -43,7 +43,7 @@ impl Lowering<'_> {
             object.fields.push(field(&key.name, shape));
             values.insert(key.name.clone(), to_json(node));
         }
-        Vars { values, shape: Shape::Object(object) }
+        Vars { values, shape: object.into() }
     }
 
     /// The type of a constant; problems are reported where they stand.
@@ -84,14 +84,14 @@ impl Lowering<'_> {
                 }
                 let count = Some(items.len() as u64);
                 let range = ListRange { min: count, max: count };
-                common.map_or_else(unify::empty_list, |item| Shape::List(Box::new(item), range))
+                common.map_or_else(unify::empty_list, |item| Shape::List(item.into(), range))
             }
             Kind::Map(entries) => {
                 let fields = entries.iter().map(|(key, value)| {
                     let owner = format!("{owner}, '{}'", key.name);
                     field(&key.name, self.constant(value, &owner))
                 });
-                Shape::Object(Object { fields: fields.collect(), open: false })
+                Shape::from(Object { fields: fields.collect(), open: false })
             }
         }
     }

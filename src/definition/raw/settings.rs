@@ -1,5 +1,6 @@
 //! Keys that are merged: `punctual.yaml` < a workflow's `defaults` < a step, key by key.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -167,13 +168,19 @@ impl RawSettings {
     pub fn read(reader: &mut Reader<'_>, node: &Node, place: &Place) -> Self {
         let mut settings = Self::default();
         for (key, value) in reader.map(node, place) {
-            settings.read_key(reader, key, value, &format!("`{}`", key.name));
+            settings.read_key(reader, key, value, format_args!("`{}`", key.name));
         }
         settings
     }
 
     /// Reads one key, where it is a setting.
-    pub fn read_key(&mut self, reader: &mut Reader<'_>, key: &Key, value: &Node, what: &str) {
+    pub fn read_key(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Node,
+        what: impl Display,
+    ) {
         match key.name.as_str() {
             "model" => self.model = Setting::of(reader.text(value, what), reader),
             "max_tokens" => {
@@ -205,7 +212,7 @@ impl RawPolicy {
     fn read(reader: &mut Reader<'_>, node: &Node) -> Self {
         let mut policy = Self::default();
         for (key, value) in reader.map(node, &keys::POLICY) {
-            let what = format!("`policy.{}`", key.name);
+            let what = format_args!("`policy.{}`", key.name);
             match key.name.as_str() {
                 "cutoff" => {
                     let read = cutoff(reader, value);
@@ -214,19 +221,19 @@ impl RawPolicy {
                     policy.cutoff = Setting::of(read, reader);
                 }
                 "hedge" => {
-                    let read = hedge::read(reader, value, &what);
+                    let read = hedge::read(reader, value, what);
                     let read = read.map(|hedge| Spanned { value: hedge, span: value.span.clone() });
                     policy.hedge = Setting::of(read, reader);
                 }
                 "attempts" => {
-                    policy.attempts = Setting::of(reader.small(value, &what, 1..=8), reader);
+                    policy.attempts = Setting::of(reader.small(value, what, 1..=8), reader);
                 }
                 "max_swaps" => {
-                    policy.max_swaps = Setting::of(reader.small(value, &what, 0..=7), reader);
+                    policy.max_swaps = Setting::of(reader.small(value, what, 0..=7), reader);
                 }
                 "swap_delay" => {
                     let bounds = Duration::ZERO..=Duration::from_secs(10);
-                    policy.swap_delay = Setting::of(reader.duration(value, &what, bounds), reader);
+                    policy.swap_delay = Setting::of(reader.duration(value, what, bounds), reader);
                 }
                 "on" => policy.on = RawReactions::read(reader, value),
                 _ => {}
@@ -300,8 +307,8 @@ fn cutoff(reader: &mut Reader<'_>, node: &Node) -> Option<Cutoff> {
         Kind::Scalar(scalar) if scalar.text == "auto" => return Some(Cutoff::Auto),
         Kind::Map(_) => {
             for (key, value) in reader.map(node, &keys::CUTOFF) {
-                let what = format!("`cutoff.{}`", key.name);
-                let read = reader.duration(value, &what, CUTOFFS).map(|d| d.value);
+                let what = format_args!("`cutoff.{}`", key.name);
+                let read = reader.duration(value, what, CUTOFFS).map(|d| d.value);
                 match key.name.as_str() {
                     "first_token" => first_token = read,
                     "idle" => idle = read,
@@ -320,17 +327,17 @@ impl RawReactions {
     fn read(reader: &mut Reader<'_>, node: &Node) -> Self {
         let mut on = Self::default();
         for (key, value) in reader.map(node, &keys::ON) {
-            let what = format!("`policy.on.{}`", key.name);
+            let what = format_args!("`policy.on.{}`", key.name);
             match key.name.as_str() {
-                "slow" => on.slow = Setting::of(reader.word(value, &what, &SLOW), reader),
-                "limited" => on.limited = Setting::of(reader.word(value, &what, &TROUBLE), reader),
-                "down" => on.down = Setting::of(reader.word(value, &what, &TROUBLE), reader),
-                "invalid" => on.invalid = Setting::of(reader.word(value, &what, &INVALID), reader),
+                "slow" => on.slow = Setting::of(reader.word(value, what, &SLOW), reader),
+                "limited" => on.limited = Setting::of(reader.word(value, what, &TROUBLE), reader),
+                "down" => on.down = Setting::of(reader.word(value, what, &TROUBLE), reader),
+                "invalid" => on.invalid = Setting::of(reader.word(value, what, &INVALID), reader),
                 "too_long" => {
-                    on.too_long = Setting::of(reader.word(value, &what, &TOO_LONG), reader);
+                    on.too_long = Setting::of(reader.word(value, what, &TOO_LONG), reader);
                 }
-                "refused" => on.refused = Setting::of(reader.word(value, &what, &REFUSED), reader),
-                _ => on.rejected = Setting::of(reader.word(value, &what, &REJECTED), reader),
+                "refused" => on.refused = Setting::of(reader.word(value, what, &REFUSED), reader),
+                _ => on.rejected = Setting::of(reader.word(value, what, &REJECTED), reader),
             }
         }
         on
@@ -342,14 +349,14 @@ impl RawBudget {
     pub fn read(reader: &mut Reader<'_>, node: &Node) -> Self {
         let mut budget = Self::default();
         for (key, value) in reader.map(node, &keys::BUDGET) {
-            let what = format!("`budget.{}`", key.name);
+            let what = format_args!("`budget.{}`", key.name);
             match key.name.as_str() {
-                "usd" => budget.usd = Setting::of(reader.dollars(value, &what), reader),
+                "usd" => budget.usd = Setting::of(reader.dollars(value, what), reader),
                 "tokens" => {
-                    let read = reader.integer(value, &what, 1..=u64::MAX);
+                    let read = reader.integer(value, what, 1..=u64::MAX);
                     budget.tokens = Setting::of(read, reader);
                 }
-                _ => budget.calls = Setting::of(reader.small(value, &what, 1..=100_000), reader),
+                _ => budget.calls = Setting::of(reader.small(value, what, 1..=100_000), reader),
             }
         }
         budget

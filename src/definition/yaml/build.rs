@@ -17,6 +17,9 @@ use crate::domain::finding::Code;
 const ALIASES: &str =
     "an alias counts as all that it stands for: write shared settings once, under `defaults`";
 
+/// So many keys of a mapping are compared one by one; those behind them are looked up.
+const FEW: usize = 32;
+
 /// Whether a mapping's next value is a key.
 enum Pending {
     Nothing,
@@ -206,7 +209,7 @@ impl<'a> Builder<'a> {
             }
             Some(Frame::Map { key, .. }) => match std::mem::replace(key, Pending::Nothing) {
                 Pending::Nothing => {
-                    let taken = self.key(&node);
+                    let taken = self.key(node);
                     if let Some(Frame::Map { key, .. }) = self.frames.last_mut() {
                         *key = taken.map_or(Pending::Refused, Pending::Key);
                     }
@@ -219,35 +222,35 @@ impl<'a> Builder<'a> {
     }
 
     /// What a mapping's key says; `None` drops the entry, its problem reported.
-    fn key(&mut self, node: &Node) -> Option<Key> {
-        let Kind::Scalar(scalar) = &node.kind else {
-            self.report(REFUSED_YAML, node.span.clone(), "a key must be text")
+    fn key(&mut self, node: Node) -> Option<Key> {
+        let Kind::Scalar(scalar) = node.kind else {
+            self.report(REFUSED_YAML, node.span, "a key must be text")
                 .help("a prompt that starts with {{ is quoted or written as a block (`|`); an expression stands bare");
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
-            self.report(
-                REFUSED_YAML,
-                node.span.clone(),
-                "merges (`<<`) are not part of the format",
-            )
-            .help("use `defaults`, or a plain alias for a whole value");
+            self.report(REFUSED_YAML, node.span, "merges (`<<`) are not part of the format")
+                .help("use `defaults`, or a plain alias for a whole value");
             return None;
         }
-        Some(Key { name: scalar.text.clone(), span: node.span.clone() })
+        Some(Key { name: scalar.text, span: node.span })
     }
 
     fn entry(&mut self, key: Key, value: Node) {
         let Some(Frame::Map { node: map, seen, .. }) = self.frames.last_mut() else { return };
         let Kind::Map(entries) = &mut map.kind else { return };
-        if let Some(first) = seen.get(&key.name) {
-            let line = self.source.position(*first).line;
+        let few = entries.iter().take(FEW).find(|(known, _)| known.name == key.name);
+        let first = few.map(|(known, _)| known.span.start).or(seen.get(&key.name).copied());
+        if let Some(first) = first {
+            let line = self.source.position(first).line;
             let message =
                 format!("the key '{}' stands twice; the first is in line {line}", key.name);
             self.report(DUPLICATE_KEY, key.span, message).help("remove one of them");
             return;
         }
-        seen.insert(key.name.clone(), key.span.start);
+        if entries.len() >= FEW {
+            seen.insert(key.name.clone(), key.span.start);
+        }
         entries.push((key, value));
     }
 }

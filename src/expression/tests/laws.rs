@@ -138,7 +138,7 @@ fn a_checked_expression_fits_its_type_whatever_its_values() {
         accepted += 1;
         let bindings = &values[at % values.len()];
         let mut evaluator = Evaluator::new(bindings);
-        let value = evaluator.value(&expression.root).into_owned();
+        let value = evaluator.value(&expression.0.root).into_owned();
         assert_eq!(evaluator.mismatches(), 0, "{source} under {bindings}");
         assert!(conforms(&value, &shape), "{source} is {value}, not {shape:?}, under {bindings}");
     }

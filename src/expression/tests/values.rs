@@ -44,7 +44,7 @@ pub fn value_of(shape: &Shape) -> BoxedStrategy<Value> {
         Shape::Integer(_) => prop_oneof![-3..4_i64, any::<i64>()].prop_map(Value::from).boxed(),
         Shape::Number(_) => number(),
         Shape::Text(_) => text(),
-        Shape::Enum(words) => prop::sample::select(words.clone()).prop_map(Value::from).boxed(),
+        Shape::Enum(words) => prop::sample::select(words.to_vec()).prop_map(Value::from).boxed(),
         Shape::List(item, range) => {
             let least = usize::try_from(range.min.unwrap_or(0)).expect("a small bound");
             prop::collection::vec(value_of(item), least..least + 4).prop_map(Value::from).boxed()

@@ -8,21 +8,21 @@ fn triage() -> Shape {
     let tone = Field {
         default: Some(json!("warm")),
         about: Some("How it sounds.".to_owned()),
-        ..field("tone", Shape::Enum(vec!["warm".to_owned(), "plain".to_owned()]))
+        ..field("tone", Shape::Enum(["warm".to_owned(), "plain".to_owned()].into()))
     };
     let limits = TextRange { min: Some(1), max: Some(20), pattern: Some("^[a-z]".to_owned()) };
     let score = Range { min: Some(0.into()), max: Some(5.into()) };
-    Shape::Object(Object {
+    Shape::from(Object {
         open: false,
         fields: vec![
             field("reply", Shape::Text(limits)),
             tone,
             Field { optional: true, ..field("score", Shape::Integer(score)) },
-            Field { optional: true, ..field("note", Shape::Nullable(Box::new(Shape::text()))) },
+            Field { optional: true, ..field("note", Shape::Nullable(Shape::text().into())) },
             field(
                 "sources",
                 Shape::List(
-                    Box::new(Shape::object([
+                    std::sync::Arc::new(Shape::object([
                         ("id", Shape::text()),
                         ("weight", Shape::Number(Range::default())),
                     ])),
@@ -126,24 +126,24 @@ fn null_for_an_optional_field_counts_as_absent_and_nothing_else_does() {
         Schema::drop_absent(&triage(), value),
         json!({"note": null, "urgent": null, "other": null, "sources": [{"id": null}]})
     );
-    let inner = Shape::Object(Object {
+    let inner = Shape::from(Object {
         fields: vec![Field { optional: true, ..field("a", Shape::text()) }],
         open: false,
     });
-    let outer = Shape::list(Shape::Nullable(Box::new(inner)));
+    let outer = Shape::list(Shape::Nullable(inner.into()));
     assert_eq!(Schema::drop_absent(&outer, json!([{"a": null}, null, 3])), json!([{}, null, 3]));
 }
 
 #[test]
 fn defaults_fill_absent_fields_at_every_depth() {
-    let inner = Shape::Object(Object {
+    let inner = Shape::from(Object {
         fields: vec![Field {
             default: Some(json!(3)),
             ..field("n", Shape::Integer(Range::default()))
         }],
         open: false,
     });
-    let outer = Shape::Object(Object {
+    let outer = Shape::from(Object {
         fields: vec![
             field("list", Shape::list(inner.clone())),
             Field { default: Some(json!({})), ..field("made", inner) },
@@ -171,13 +171,13 @@ fn shapes() -> impl Strategy<Value = Shape> {
             max: Some(max.into())
         })),
         Just(Shape::Number(Range::default())),
-        Just(Shape::Enum(vec!["low".to_owned(), "high".to_owned()])),
+        Just(Shape::Enum(["low".to_owned(), "high".to_owned()].into())),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let fields = proptest::collection::vec((inner.clone(), any::<bool>()), 0..4);
         prop_oneof![
             (inner.clone(), 0_u64..3).prop_map(|(item, min)| Shape::List(
-                Box::new(item),
+                item.into(),
                 ListRange { min: Some(min), max: None }
             )),
             fields.prop_map(|fields| {
@@ -185,11 +185,11 @@ fn shapes() -> impl Strategy<Value = Shape> {
                     optional,
                     ..field(&format!("f{n}"), shape)
                 });
-                Shape::Object(Object { fields: fields.collect(), open: false })
+                Shape::from(Object { fields: fields.collect(), open: false })
             }),
             inner.prop_filter_map("one level of null", |shape| match shape {
                 Shape::Nullable(_) => None,
-                shape => Some(Shape::Nullable(Box::new(shape))),
+                shape => Some(Shape::Nullable(shape.into())),
             }),
         ]
     })

@@ -152,7 +152,7 @@ proptest! {
                     prop_assert!(source.get(found.finding.range).is_some());
                 }
                 for mention in template.mentions() {
-                    prop_assert_eq!(&source[mention.range], mention.name);
+                    prop_assert_eq!(&source[mention.range.clone()], &mention.name);
                 }
                 let _ = template.render(&values);
                 let _ = template.render(&bindings());

@@ -69,8 +69,7 @@ fn is_told(look: &Look<'_>, name: &str) -> bool {
 
 /// Whether one request could stand for both.
 fn asks_alike(one: &Draft<'_>, other: &Draft<'_>) -> bool {
-    let system =
-        |draft: &Draft<'_>| draft.system.as_ref().map(|text| text.body.source().to_owned());
+    let system = [one, other].map(|draft| draft.system.as_ref().map(|text| text.body.source()));
     let free = |draft: &Draft<'_>| {
         draft.raw.check.is_empty() && draft.raw.history.is_empty() && draft.raw.shrink.is_empty()
     };
@@ -78,7 +77,7 @@ fn asks_alike(one: &Draft<'_>, other: &Draft<'_>) -> bool {
     let effort = |draft: &Draft<'_>| draft.settings.effort.as_ref().map(|e| e.value);
     free(one)
         && free(other)
-        && system(one) == system(other)
+        && system[0] == system[1]
         && temperature(one) == temperature(other)
         && effort(one) == effort(other)
 }

@@ -24,7 +24,7 @@ pub fn lint(reader: &mut Reader<'_>, look: &Look<'_>) {
             None if heard.iter().all(|mention| mention.name == "vars") => {
                 format!("step '{name}' sends the same prompt whatever the caller passes")
             }
-            Some(each) if is_path(&each.text) && !reads_item(look, draft.item(), ix) => format!(
+            Some(each) if is_path(each.text) && !reads_item(look, draft.item(), ix) => format!(
                 "step '{name}' sends the same prompt for every item of {}: it reads neither '{}' nor `index`",
                 each.text.trim(),
                 draft.item()

@@ -26,13 +26,13 @@ pub fn lint(reader: &mut Reader<'_>, look: &Look<'_>) {
                 .help("remove it, or put it where it matters: callers will fill it in for nothing");
         }
     }
-    for (key, _) in &raw.vars {
+    for (key, _) in raw.vars {
         if !is_read(look, "vars", &key.name) {
             let message = format!("nothing reads `vars.{}`", key.name);
             reader.warn(UNUSED_VAR, &key.span, message).help("remove it");
         }
     }
-    for (key, _) in &raw.shapes {
+    for (key, _) in raw.shapes {
         let others = raw.shapes.iter().filter(|(other, _)| other.name != key.name);
         let used = others.map(|(_, node)| node).chain(shaped(raw)).any(|n| names(n, &key.name));
         if !used {
@@ -51,8 +51,8 @@ pub fn lint(reader: &mut Reader<'_>, look: &Look<'_>) {
     }
 }
 
-fn input_keys(raw: &RawWorkflow) -> Vec<&Key> {
-    match raw.input.as_ref().map(|node| &node.kind) {
+fn input_keys<'p>(raw: &RawWorkflow<'p>) -> Vec<&'p Key> {
+    match raw.input.map(|node| &node.kind) {
         Some(Kind::Map(entries)) if entries.iter().all(|(key, _)| !key.name.starts_with('$')) => {
             entries.iter().map(|(key, _)| key).collect()
         }
@@ -69,12 +69,12 @@ fn is_read(look: &Look<'_>, root: &str, name: &str) -> bool {
 }
 
 /// Where shapes stand, beside `shapes`.
-fn shaped(raw: &RawWorkflow) -> impl Iterator<Item = &Node> {
+fn shaped<'p>(raw: &RawWorkflow<'p>) -> impl Iterator<Item = &'p Node> {
     let answers = raw.steps.iter().filter_map(|step| match &step.answer {
-        Some(RawAnswer::Shape(node)) => Some(node),
+        Some(RawAnswer::Shape(node)) => Some(*node),
         Some(RawAnswer::Schema(_) | RawAnswer::SchemaFile(_)) | None => None,
     });
-    raw.input.iter().chain(answers)
+    raw.input.into_iter().chain(answers)
 }
 
 /// Whether a value of the node holds the word.

@@ -48,7 +48,7 @@ pub fn lint(reader: &mut Reader<'_>, look: &Look<'_>) {
         let help = "leave it out: the schema goes along with every request, and the answer is held to it; what a field means is best said in its `$about`";
         let finding =
             Finding { code: REPEATED_SCHEMA, range, message, help: Some(help.to_owned()) };
-        warn_in(reader, &finding, &text.origin);
+        warn_in(reader, &finding, text.origin);
     }
 }
 
@@ -62,7 +62,9 @@ fn quoted(text: &str) -> String {
 /// "Return only valid JSON" and the like.
 fn demand(source: &str) -> Option<Range<usize>> {
     // Most prompts do not, and need not be taken apart.
-    if !source.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
+    let bytes = source.as_bytes();
+    let named = |at: usize| bytes[at..].get(..4).is_some_and(|w| w.eq_ignore_ascii_case(b"json"));
+    if !bytes.iter().enumerate().any(|(at, byte)| matches!(byte, b'j' | b'J') && named(at)) {
         return None;
     }
     let words = words(source);

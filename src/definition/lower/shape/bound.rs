@@ -1,5 +1,8 @@
 //! `$min`, `$max` and `$pattern`.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::definition::lower::answer::BAD_SCHEMA;
@@ -11,11 +14,11 @@ use crate::schema::Schema;
 
 /// Applies `$min`, `$max` or `$pattern`.
 pub fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node, owner: &str) {
-    let what = format!("{owner}: `{}`", key.name);
+    let what = format_args!("{owner}: `{}`", key.name);
     let least = key.name == "$min";
     match (shape, key.name.as_str()) {
-        (Shape::Nullable(inner), _) => bound(reader, inner, key, value, owner),
-        (Shape::Text(range), "$pattern") => pattern(reader, range, value, &what),
+        (Shape::Nullable(inner), _) => bound(reader, Arc::make_mut(inner), key, value, owner),
+        (Shape::Text(range), "$pattern") => pattern(reader, range, value, what),
         (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
             let Value::Number(number) = to_json(value) else {
                 reader.number(value, &what, f64::MIN..=f64::MAX);
@@ -50,7 +53,12 @@ fn crossed_bounds(reader: &mut Reader<'_>, value: &Node, crossed: bool) {
     }
 }
 
-fn pattern(reader: &mut Reader<'_>, range: &mut TextRange, value: &Node, what: &str) {
+fn pattern(
+    reader: &mut Reader<'_>,
+    range: &mut TextRange,
+    value: &Node,
+    what: impl Display + Copy,
+) {
     let Some(text) = reader.text(value, what) else { return };
     let schema = serde_json::json!({"type": "string", "pattern": text.value});
     match Schema::compile(schema) {

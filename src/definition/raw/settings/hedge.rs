@@ -1,5 +1,6 @@
 //! `policy.hedge`: a word, or when another attempt joins one that has not answered.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::{CUTOFFS, HEDGE};
@@ -9,7 +10,7 @@ use crate::definition::yaml::{Kind, Node};
 use crate::domain::plan::{After, Hedge};
 
 /// `off`, `auto` or `{after: p95, max_extra: 10%}`.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Hedge> {
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: impl Display) -> Option<Hedge> {
     if !matches!(node.kind, Kind::Map(_)) {
         return reader.word(node, what, &HEDGE).map(|w| w.value);
     }

@@ -133,10 +133,10 @@ fn shapes() -> impl Strategy<Value = Shape> {
         let field = ("[a-z]{1,8}", inner.clone(), any::<bool>());
         prop_oneof![
             (inner.clone(), 0_u64..4, 0_u64..3).prop_map(|(item, min, more)| Shape::List(
-                Box::new(item),
+                item.into(),
                 ListRange { min: Some(min), max: Some(min + more) }
             )),
-            inner.prop_map(|shape| Shape::Nullable(Box::new(shape))),
+            inner.prop_map(|shape| Shape::Nullable(shape.into())),
             proptest::collection::vec(field, 0..4).prop_map(|fields| {
                 let mut object = Object::default();
                 for (name, shape, optional) in fields {
@@ -150,7 +150,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
                         });
                     }
                 }
-                Shape::Object(object)
+                Shape::from(object)
             }),
         ]
     })
