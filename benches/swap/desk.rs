@@ -12,10 +12,11 @@ use crate::model::{self, Thought, between};
 use crate::task::{STEPS, Step};
 use crate::wire::{Family, Request, tokens};
 
-/// Bytes of a piece, and what lies between two of them; of a dripping stream.
+/// Bytes of a piece, and what lies between two.
 const PIECE: usize = 40;
 const PACE: Duration = Duration::from_millis(1);
-const DRIP_PIECE: usize = 6;
+/// Of a dripping stream: in how many pieces the rest comes, and what lies between two. It lasts beyond the deadline.
+const DRIPS: usize = 64;
 const DRIP_PACE: Duration = Duration::from_millis(60);
 /// Bytes of an earlier answer by which it is known again in a request.
 const EXCERPT: usize = 40;
@@ -265,9 +266,9 @@ fn speech(ticket: Ticket, first: Duration, fate: Fate, thought: &Thought) -> Spe
             End::Never
         }
         Fate::Drip { after } => {
-            let (fast, slow) = text.split_at(share(after).min(80));
+            let (fast, slow) = text.split_at(share(after).min(2 * EXCERPT));
             speak(fast, PIECE, PACE);
-            speak(slow, DRIP_PIECE, DRIP_PACE);
+            speak(slow, (slow.len() / DRIPS).max(1), DRIP_PACE);
             End::Whole
         }
         _ => {
