@@ -5,7 +5,7 @@
 //!   timeout of its own, as routers' defaults of minutes amount to none here.
 //! - **retry only**: the same payload to the same address, after 100 ms and twice as long each time, or after
 //!   what the refusal says where that is longer. An answer counts as a failure where it is not JSON of the step's
-//!   schema, and so does an attempt that takes longer than the cutoff of 600 ms.
+//!   schema, and so does an attempt that takes longer than the cutoff of 700 ms.
 //!
 //! Both have four attempts a step and the same deadline, build A's payload as its API wants it, and hand a step's
 //! text to the next as it came. A validator's `pass: false` marks the result as doubtful.

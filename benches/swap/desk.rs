@@ -13,13 +13,15 @@ use crate::task::{STEPS, Step};
 use crate::wire::{Family, Request, tokens};
 
 /// Bytes of a piece, and what lies between two.
-const PIECE: usize = 40;
+const PIECE: usize = 80;
 const PACE: Duration = Duration::from_millis(1);
 /// Of a dripping stream: in how many pieces the rest comes, and what lies between two. It lasts beyond the deadline.
 const DRIPS: usize = 64;
 const DRIP_PACE: Duration = Duration::from_millis(60);
 /// Bytes of an earlier answer by which it is known again in a request.
 const EXCERPT: usize = 40;
+/// What is said of an answer under way is not held to be known to whoever asks again sooner than this.
+const READ: Duration = Duration::from_millis(200);
 
 /// The runs under way, by their orders' numbers.
 #[derive(Default)]
@@ -39,8 +41,11 @@ struct Exchange {
     family: Family,
     step: Step,
     at: Instant,
-    /// What was said to it.
+    /// What was said to it, and since when.
     said: String,
+    since: Option<Instant>,
+    /// Whether the answer is made unusable, and has been given whole or broken off.
+    failed: bool,
 }
 
 /// What a run came to, as the servers saw it.
@@ -77,6 +82,8 @@ pub struct Speech {
     /// The pieces, and what follows each.
     pub pieces: Vec<(String, Duration)>,
     pub end: End,
+    /// Whether what is said cannot be used.
+    unusable: bool,
 }
 
 /// How a stream ends.
@@ -121,27 +128,51 @@ impl Desk {
         let Some(thought) = model::think(request) else { return unknown };
         let mut cases = self.cases();
         let Some(case) = cases.get_mut(&thought.number) else { return unknown };
-        case.serve(request, thought)
+        case.serve(request, &thought)
     }
 
     /// A piece of an answer is on its way.
     pub fn said(&self, ticket: Ticket, piece: &str) {
         if let Some(case) = self.cases().get_mut(&ticket.number) {
-            case.requests[ticket.at].said.push_str(piece);
+            let request = &mut case.requests[ticket.at];
+            request.since.get_or_insert_with(Instant::now);
+            request.said.push_str(piece);
             case.account.tokens += tokens(piece.len());
+        }
+    }
+
+    /// The last of an answer is on its way.
+    pub fn finished(&self, speech: &Speech) {
+        if let Some(case) = self.cases().get_mut(&speech.ticket.number) {
+            case.requests[speech.ticket.at].failed = speech.unusable;
         }
     }
 }
 
+impl Exchange {
+    /// What whoever asks again now can know of its answer.
+    fn known(&self) -> Option<&str> {
+        let read = self.failed || self.since.is_some_and(|since| since.elapsed() >= READ);
+        (read && !self.said.is_empty()).then_some(self.said.as_str())
+    }
+}
+
 impl Case {
-    fn serve(&mut self, request: &Request, thought: Thought) -> Answer {
+    fn serve(&mut self, request: &Request, thought: &Thought) -> Answer {
         let (family, step) = (request.family, thought.step);
         let text = request.text();
         let fate = self.store.fate(&self.asked(family, step, &text));
         self.account.attempts += 1;
-        self.note_swap(family, &thought, &text);
+        self.note_swap(family, thought, &text);
         self.account.broken_handover |= handed_broken(step, &text);
-        self.requests.push(Exchange { family, step, at: Instant::now(), said: String::new() });
+        self.requests.push(Exchange {
+            family,
+            step,
+            at: Instant::now(),
+            said: String::new(),
+            since: None,
+            failed: false,
+        });
         let ticket = Ticket { number: thought.number, at: self.requests.len() - 1 };
         let refused = match fate {
             Fate::Throttled(wait) => {
@@ -168,7 +199,7 @@ impl Case {
         }
         let key = [self.store.seed, family as u64, step.at() as u64, 90];
         let first = Duration::from_millis(2 + below(7, &key));
-        Answer::Spoken(speech(ticket, first, fate, &thought))
+        Answer::Spoken(speech(ticket, first, fate, thought))
     }
 
     fn asked(&self, family: Family, step: Step, text: &str) -> Asked {
@@ -190,7 +221,7 @@ impl Case {
         if last.family == family {
             return;
         }
-        let said = before.rev().map(|r| r.said.as_str()).find(|said| !said.is_empty());
+        let said = before.rev().find_map(Exchange::known);
         let lower = text.to_lowercase();
         let place = format!("step {}/{}", thought.step.at() + 1, STEPS.len());
         let told_place = lower.contains(&place) && lower.contains(thought.step.name());
@@ -276,7 +307,7 @@ fn speech(ticket: Ticket, first: Duration, fate: Fate, thought: &Thought) -> Spe
             End::Whole
         }
     };
-    Speech { ticket, first, pieces, end }
+    Speech { ticket, first, pieces, end, unusable: fate != Fate::Fine }
 }
 
 /// JSON that breaks off in the middle and goes on as something else.

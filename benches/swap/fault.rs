@@ -207,11 +207,12 @@ impl Store {
             let began = asked.since[step.at()];
             // It begins with the first request of its step.
             let since = began.or((step == asked.step).then_some(Duration::ZERO))?;
-            let window = self.window(asked.family, step);
+            let left =
+                self.window(asked.family, step).checked_sub(since).filter(|left| !left.is_zero());
             match self.of(asked.family, step) {
                 Fault::Billing => Some(Fate::Billing),
-                Fault::Throttled if since < window => Some(Fate::Throttled(window - since)),
-                Fault::Overloaded if since < window => Some(Fate::Overloaded),
+                Fault::Throttled => left.map(Fate::Throttled),
+                Fault::Overloaded => left.map(|_| Fate::Overloaded),
                 _ => None,
             }
         })

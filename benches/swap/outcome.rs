@@ -9,6 +9,7 @@ use crate::fault::Fault;
 
 /// What one run came to.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is counted by itself")]
 pub struct Outcome {
     /// Something was handed to the caller before the deadline.
     pub completed: bool,

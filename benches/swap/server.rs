@@ -81,6 +81,7 @@ async fn speak(
         socket.write_all(chunk(&request.piece(piece)).as_bytes()).await.ok()?;
         sleep(*pace).await;
     }
+    desk.finished(speech);
     match speech.end {
         End::Whole => {
             let end = chunk(&request.closing(said)) + "0\r\n\r\n";

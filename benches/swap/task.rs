@@ -185,8 +185,8 @@ fn of_index(seed: u64, what: u64) -> usize {
 
 /// Longest time a run may take, for every policy. All times are a fifteenth of what they stand for (45 s).
 pub const DEADLINE_MS: u64 = 3_000;
-/// When an attempt is no longer relied on (for 20 s). The only limit that "retry only" knows too.
-pub const TOTAL_MS: u64 = 600;
+/// When an attempt is no longer relied on. The one such limit that "retry only" knows too.
+pub const TOTAL_MS: u64 = 700;
 /// Most attempts of one step, for every policy.
 pub const ATTEMPTS: usize = 4;
 
@@ -209,7 +209,7 @@ pub fn workflow() -> String {
            policy:\n    \
              attempts: {ATTEMPTS}\n    \
              swap_delay: 5ms\n    \
-             cutoff: {{first_token: 250ms, idle: 250ms, total: {TOTAL_MS}ms}}\n\
+             cutoff: {{first_token: 400ms, idle: 300ms, total: {TOTAL_MS}ms}}\n\
          steps:\n"
     );
     for step in STEPS {
