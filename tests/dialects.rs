@@ -166,8 +166,10 @@ impl House {
         std::fs::write(&key, KEY).unwrap();
         let settings: Vec<_> =
             rows.iter().map(|row| row.settings(&server.url(), key.clone())).collect();
-        let providers = connect(&settings, &|_, _| unreachable!("none is simulated"), || SystemTime::UNIX_EPOCH)
-                .unwrap();
+        let providers = connect(&settings, &|_, _| unreachable!("none is simulated"), || {
+            SystemTime::UNIX_EPOCH
+        })
+        .unwrap();
         Self { rows, server, providers }
     }
 

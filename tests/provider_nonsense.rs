@@ -52,7 +52,10 @@ fn chat(server: &Loopback) -> Arc<dyn Provider> {
         on_cancel: OnCancel::Free,
         capacity: Capacity::Own,
     };
-    let providers = connect(&[settings], &|_, _| unreachable!("no simulator is configured"), || std::time::SystemTime::UNIX_EPOCH);
+    let providers =
+        connect(&[settings], &|_, _| unreachable!("no simulator is configured"), || {
+            std::time::SystemTime::UNIX_EPOCH
+        });
     providers.unwrap().get("local").unwrap()
 }
 

@@ -1,7 +1,8 @@
 //! One attempt: waits for its slot, sends its request, and reports as the answer streams in. Dropping the
 //! task closes the connection.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
@@ -52,18 +53,26 @@ pub(super) async fn attempt(
     let most = 4 * u64::from(launch.exchange.max_tokens) + OVERRUN;
     let overrun = Arc::new(Notify::new());
     let stop = overrun.clone();
-    let (tokens, text, told) = (0, String::new(), None);
-    let mut relay = Relay { attempt, run: &run, clock, tokens, text, told, most, overrun };
-    let mut reply = tokio::select! {
-        biased;
-        () = stop.notified() => Err(overrun_by(&launch, most)),
-        reply = lane.provider().exchange(&launch.exchange, &mut relay) => reply,
+    let (arrived, left) = (Mutex::default(), Notify::new());
+    let news = Gathering { attempt, run: &run, clock, arrived, left };
+    let mut relay = Relay { news: &news, most, overrun };
+    let mut reply = {
+        let mut exchange = pin!(lane.provider().exchange(&launch.exchange, &mut relay));
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.notified() => break Err(overrun_by(&launch, most)),
+                reply = &mut exchange => break reply,
+                () = news.left_behind() => news.tell(),
+            }
+        }
     };
     drop(slot);
+    let tokens = news.arrived().tokens;
     if let Err(Broken { usage: usage @ None, .. }) = &mut reply
-        && relay.tokens > 0
+        && tokens > 0
     {
-        let (input, output) = (launch.prompt_tokens, relay.tokens);
+        let (input, output) = (launch.prompt_tokens, tokens);
         *usage = Some(Usage { input, cached_input: 0, output, estimated: true, cost: None });
     }
     let news = News::Replied(reply);
@@ -71,14 +80,28 @@ pub(super) async fn attempt(
     let _ = run.send(Message { attempt, news }).await;
 }
 
-/// Passes signs of life on without ever waiting: what does not fit now goes along with the next.
-struct Relay<'a> {
+/// Signs of life on their way to the run, passed on without ever waiting: what does not fit now goes along with the
+/// next, or by itself a while later where nothing more comes.
+struct Gathering<'a> {
     attempt: AttemptId,
     run: &'a mpsc::Sender<Message>,
     clock: Clock,
+    arrived: Mutex<Arrived>,
+    /// Something is not told yet.
+    left: Notify,
+}
+
+/// What has arrived of the answer.
+#[derive(Default)]
+struct Arrived {
     tokens: u64,
+    /// What of its text is not told yet.
     text: String,
     told: Option<Timestamp>,
+}
+
+struct Relay<'a> {
+    news: &'a Gathering<'a>,
     most: u64,
     overrun: Arc<Notify>,
 }
@@ -92,37 +115,60 @@ fn overrun_by(launch: &Launch, most: u64) -> Broken {
     Failure { scope: Scope::Path, ..failure }.into()
 }
 
-impl Relay<'_> {
-    fn tell(&mut self) {
+impl Gathering<'_> {
+    fn arrived(&self) -> MutexGuard<'_, Arrived> {
+        // Nothing between a lock and its release can panic half-way through a change.
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self) {
         let now = self.clock.now();
-        if self.told.is_some_and(|told| now.since(told) < GATHER) {
+        let mut arrived = self.arrived();
+        let lately = arrived.told.is_some_and(|told| now.since(told) < GATHER);
+        let place = if lately { None } else { self.run.try_reserve().ok() };
+        let Some(place) = place else {
+            self.left.notify_one();
             return;
-        }
-        let Ok(place) = self.run.try_reserve() else { return };
-        let (tokens, text) = (self.tokens.max(1), std::mem::take(&mut self.text));
+        };
+        let (tokens, text) = (arrived.tokens.max(1), std::mem::take(&mut arrived.text));
         place.send(Message { attempt: self.attempt, news: News::Emitted { tokens, text } });
-        self.told = Some(now);
+        arrived.told = Some(now);
+    }
+
+    /// Waits until something has been left untold for a while: a stream may stop after its first words, and
+    /// whoever follows is to know them.
+    async fn left_behind(&self) {
+        loop {
+            self.left.notified().await;
+            self.clock.sleep(GATHER).await;
+            if !self.arrived().text.is_empty() {
+                return;
+            }
+        }
     }
 }
 
 impl Sink for Relay<'_> {
     fn first_token(&mut self) {
-        if self.told.is_none() {
-            self.tell();
+        if self.news.arrived().told.is_none() {
+            self.news.tell();
         }
     }
 
     fn piece(&mut self, text: &str, tokens: u64) {
-        self.tokens += tokens;
-        if self.tokens > self.most {
+        let mut arrived = self.news.arrived();
+        arrived.tokens += tokens;
+        if arrived.tokens > self.most {
             self.overrun.notify_one();
             return;
         }
-        self.text.push_str(text);
-        self.tell();
+        arrived.text.push_str(text);
+        drop(arrived);
+        self.news.tell();
     }
 
     fn usage(&mut self, usage: Usage) {
-        self.tokens = self.tokens.max(usage.output);
+        let mut arrived = self.news.arrived();
+        arrived.tokens = arrived.tokens.max(usage.output);
     }
 }

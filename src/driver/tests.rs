@@ -5,6 +5,7 @@ mod fan_out;
 mod hedge;
 mod judge;
 mod retry;
+mod stall;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +35,8 @@ enum Act {
     Say(u64, &'static str),
     /// Never answers.
     Hang,
+    /// Sends this text in two pieces at once, and nothing more.
+    Stall(&'static str),
     /// Sends a token every so many milliseconds, for ever.
     Drip(u64),
     /// Sends tokens as fast as they are taken, for ever.
@@ -89,6 +92,12 @@ impl Scripted {
             Act::Answer(after, value) => (after, value.to_string()),
             Act::Say(after, text) => (after, text.to_owned()),
             Act::Hang => std::future::pending().await,
+            Act::Stall(text) => {
+                let (first, second) = text.split_at(text.len() / 2);
+                sink.piece(first, 1);
+                sink.piece(second, 1);
+                std::future::pending().await
+            }
             Act::Flood => loop {
                 sink.piece("more and more ", 3);
                 tokio::task::yield_now().await;

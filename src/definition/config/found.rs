@@ -37,11 +37,7 @@ pub fn from_environment(environment: &Environment) -> Configuration {
                 let base_url = access.base_url?;
                 Some(ProviderSettings { dialect, ..provider(preset, &base_url, access.api_key) })
             }),
-            Wire::Chat
-            | Wire::Responses
-            | Wire::Anthropic
-            | Wire::Gemini
-            | Wire::Simulated => {
+            Wire::Chat | Wire::Responses | Wire::Anthropic | Wire::Gemini | Wire::Simulated => {
                 preset.base_url.map(|base_url| provider(preset, base_url, Some(secret)))
             }
         };

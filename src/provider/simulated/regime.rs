@@ -127,9 +127,8 @@ struct Scenarios {
 }
 
 #[expect(clippy::expect_used, reason = "the file is compiled in, and a test reads it")]
-static SCENARIOS: LazyLock<Scenarios> = LazyLock::new(|| {
-    serde_json::from_str(SCENARIOS_JSON).expect("scenarios.json is well-formed")
-});
+static SCENARIOS: LazyLock<Scenarios> =
+    LazyLock::new(|| serde_json::from_str(SCENARIOS_JSON).expect("scenarios.json is well-formed"));
 
 /// The names of all regimes, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
