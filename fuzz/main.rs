@@ -1,6 +1,6 @@
-//! Loader, configuration, expressions and templates against inputs that nobody would write.
+//! Loader, configuration, expressions, templates and providers' replies against inputs that nobody would write.
 //!
-//! `tests/fuzz.sh SECONDS` runs all targets for so long together. Inputs are mutations of `tests/definitions`; one
+//! `tests/fuzz.sh SECONDS` runs all targets for so long together. Inputs are mutations of `tests/definitions` and of recorded replies; one
 //! that makes the target say something new joins the pool. Not libFuzzer: its instrumentation would have the whole
 //! tree of dependencies built once more, on a nightly compiler, for code that has no `unsafe` to watch. Each target
 //! runs in a child, so that an overflowing stack ends only that; a watchdog ends what hangs. A failing input is

@@ -1,5 +1,8 @@
 //! What is fuzzed, and with what to begin.
 
+#[path = "reply.rs"]
+mod reply;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -25,11 +28,12 @@ pub struct Target {
     pub look: fn(&str) -> String,
 }
 
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     Target { name: "workflow", corpus: workflows, look: workflow },
     Target { name: "configuration", corpus: configurations, look: configuration },
     Target { name: "expression", corpus: expressions, look: expression },
     Target { name: "template", corpus: templates, look: template },
+    Target { name: "reply", corpus: reply::bodies, look: reply::reply },
 ];
 
 /// Every file of that ending below a folder, sorted.

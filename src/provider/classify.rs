@@ -139,8 +139,10 @@ pub fn no_reply(value: &Value, wanted: &str) -> Failure {
         return in_stream(&serde_json::json!({"error": value}));
     }
     // Names of fields are no answer, and tell what it is that answers.
-    let fields = value.as_object().map(|object| object.keys().map(String::as_str).take(8));
-    let fields = fields.map(|names| brief(&names.collect::<Vec<_>>().join(", ")));
+    let fields = value.as_object().map(|object| {
+        let names: Vec<&str> = object.keys().map(String::as_str).take(8).collect();
+        brief(&names.join(", ")).chars().take(100).collect::<String>()
+    });
     let holds = match fields.filter(|names| !names.is_empty()) {
         Some(names) => format!(" (its fields: {names})"),
         None => String::new(),
