@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use punctual::definition::catalog::load_file;
 use punctual::definition::config::{Configuration, load};
