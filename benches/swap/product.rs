@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use punctual::definition::catalog::load_file;
 use punctual::definition::config::{Configuration, load};
@@ -58,8 +58,11 @@ impl Product {
         let lowered = load_file(&file, &configuration);
         let _ = std::fs::remove_dir_all(&folder);
         let workflow = lowered.workflow.unwrap_or_else(|| panic!("{:#?}", lowered.diagnostics));
-        let providers =
-            connect(&configuration.providers, &|_, _| unreachable!("none is simulated"), system_time);
+        let providers = connect(
+            &configuration.providers,
+            &|_, _| unreachable!("none is simulated"),
+            system_time,
+        );
         let providers = providers.unwrap_or_else(|errors| panic!("{errors:?}"));
         Self { workflow, configuration, providers }
     }
