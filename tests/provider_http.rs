@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::provider::{
     Capacity, ChatQuirks, Dialect, Limits, OnCancel, ProviderSettings, SecretRef,
 };
@@ -83,17 +83,7 @@ fn exchange(structured: Structured) -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
-            structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
-        }),
+        profile: Arc::new(ModelProfile { structured, ..ModelProfile::plain("small") }),
         draw: punctual::provider::Draw::default(),
     }
 }

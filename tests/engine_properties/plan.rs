@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use punctual::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::money::{Price, Usd};
 use punctual::domain::plan::{
     After, Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused,
@@ -175,15 +175,11 @@ fn path() -> impl Strategy<Value = PathPlan> {
             label: format!("p{provider}/m"),
             provider: ProviderIx(provider),
             profile: ModelProfile {
-                id: "m".to_owned(),
                 context,
                 max_output,
                 structured: Structured::Schema,
-                system: SystemPrompt::Native,
-                token_field: TokenField::MaxTokens,
-                temperature: true,
                 price,
-                trust: 0.9,
+                ..ModelProfile::plain("m")
             },
         })
 }

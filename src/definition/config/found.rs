@@ -1,8 +1,8 @@
 //! A configuration without a file: keys in the environment, local servers, else the simulator.
 
-use crate::definition::config::catalogue::{CATALOGUE, Tier};
-use crate::definition::config::lower::profile;
+use crate::definition::config::catalogue::{Tier, catalogue};
 use crate::definition::config::preset::{PRESETS, Preset};
+use crate::definition::config::profile::profile;
 use crate::definition::config::{
     Configuration, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
@@ -24,13 +24,14 @@ pub fn from_environment(environment: &Environment) -> Configuration {
     let mut tiers = Tiers::default();
     for preset in &PRESETS {
         let Some(key) = preset.key.filter(|key| environment.is_set(key)) else { continue };
-        let rows: Vec<_> = CATALOGUE.iter().filter(|facts| facts.kind == preset.kind).collect();
+        let rows = catalogue().facts.iter().filter(|facts| facts.kind == preset.kind);
+        let rows: Vec<_> = rows.filter(|facts| facts.tier != Tier::Unused).collect();
         let (Some(base_url), false) = (preset.base_url, rows.is_empty()) else { continue };
         let secret = SecretRef::Env(key.to_owned());
         providers.push(provider(preset, base_url, Some(secret)));
         for facts in rows {
             let path =
-                ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, facts.id) };
+                ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, &facts.id) };
             tiers.add(facts.tier, path);
         }
     }

@@ -1,7 +1,7 @@
 //! Vendors as data: what a `kind` means where the file says no more. Source: the vendors' API references as
 //! read in November 2026; each row is what the vendor's own SDK uses.
 
-use crate::domain::model::{Structured, TokenField};
+use crate::domain::model::{Structured, Subset, TokenField};
 use crate::domain::provider::{Capacity, ChatQuirks, Dialect, OnCancel, SimulatorSettings};
 
 /// The wire format of a preset.
@@ -30,6 +30,8 @@ pub struct Preset {
     pub token_field: TokenField,
     /// How JSON is asked for where a path's `can` is silent.
     pub structured: Structured,
+    /// What of JSON Schema its constrained decoding takes.
+    pub subset: Subset,
     /// Whether usage in the stream may be asked for.
     pub stream_options: bool,
     /// Whether it runs on the user's own machine.
@@ -48,13 +50,14 @@ const fn chat(
         key,
         token_field: TokenField::MaxTokens,
         structured: Structured::Schema,
+        subset: Subset::Standard,
         stream_options: true,
         local: false,
     }
 }
 
-const fn local(kind: &'static str, base_url: &'static str) -> Preset {
-    Preset { local: true, ..chat(kind, Some(base_url), None) }
+const fn local(kind: &'static str, base_url: &'static str, subset: Subset) -> Preset {
+    Preset { local: true, subset, ..chat(kind, Some(base_url), None) }
 }
 
 const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
@@ -63,20 +66,31 @@ const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
 pub const PRESETS: [Preset; 15] = [
     Preset {
         token_field: COMPLETION,
+        subset: Subset::OpenAi,
         ..chat("openai", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
     },
     Preset { structured: Structured::Instruct, ..chat("openai_compatible", None, None) },
     Preset {
         wire: Wire::Anthropic,
         structured: Structured::Tool,
+        subset: Subset::Anthropic,
         ..chat("anthropic", Some("https://api.anthropic.com"), Some("ANTHROPIC_API_KEY"))
     },
     Preset { wire: Wire::Simulated, ..chat("simulated", Some(""), None) },
-    Preset { token_field: COMPLETION, ..chat("azure", None, Some("AZURE_OPENAI_API_KEY")) },
-    chat("databricks", None, Some("DATABRICKS_TOKEN")),
-    chat("openrouter", Some("https://openrouter.ai/api/v1"), Some("OPENROUTER_API_KEY")),
     Preset {
         token_field: COMPLETION,
+        subset: Subset::OpenAi,
+        ..chat("azure", None, Some("AZURE_OPENAI_API_KEY"))
+    },
+    Preset { subset: Subset::Databricks, ..chat("databricks", None, Some("DATABRICKS_TOKEN")) },
+    // What every vendor behind it takes.
+    Preset {
+        subset: Subset::OpenAi,
+        ..chat("openrouter", Some("https://openrouter.ai/api/v1"), Some("OPENROUTER_API_KEY"))
+    },
+    Preset {
+        token_field: COMPLETION,
+        subset: Subset::OpenAi,
         ..chat("groq", Some("https://api.groq.com/openai/v1"), Some("GROQ_API_KEY"))
     },
     // Mistral answers 422 to fields it does not know, `stream_options` among them.
@@ -91,11 +105,12 @@ pub const PRESETS: [Preset; 15] = [
     },
     Preset {
         token_field: COMPLETION,
+        subset: Subset::Xai,
         ..chat("xai", Some("https://api.x.ai/v1"), Some("XAI_API_KEY"))
     },
-    local("ollama", "http://127.0.0.1:11434/v1"),
-    local("llama_cpp", "http://127.0.0.1:8080/v1"),
-    local("vllm", "http://127.0.0.1:8000/v1"),
+    local("ollama", "http://127.0.0.1:11434/v1", Subset::Grammar),
+    local("llama_cpp", "http://127.0.0.1:8080/v1", Subset::Grammar),
+    local("vllm", "http://127.0.0.1:8000/v1", Subset::Standard),
 ];
 
 /// Kinds of the format that this version does not speak.

@@ -13,6 +13,7 @@ use crate::definition::keys::{self, Place};
 use crate::definition::page::{Reader, Spanned};
 use crate::definition::source::Spot;
 use crate::definition::yaml::{Key, Kind, Node};
+use crate::domain::model::Efforts;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
     Cutoff, Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Policy,
@@ -121,15 +122,6 @@ pub struct RawBudget {
 
 mod hedge;
 
-const EFFORTS: [(&str, &str); 7] = [
-    ("none", "none"),
-    ("minimal", "minimal"),
-    ("low", "low"),
-    ("medium", "medium"),
-    ("high", "high"),
-    ("xhigh", "xhigh"),
-    ("max", "max"),
-];
 /// The words of `policy.hedge`.
 pub const HEDGE: [(&str, Hedge); 2] = [("off", Hedge::Off), ("auto", Hedge::Auto)];
 /// The words of `policy.on.slow`.
@@ -182,7 +174,12 @@ impl RawSettings {
             "temperature" => {
                 self.temperature = Setting::of(reader.number(value, what, 0.0..=2.0), reader);
             }
-            "effort" => self.effort = Setting::of(reader.word(value, what, &EFFORTS), reader),
+            "effort" => {
+                self.effort = Setting::of(
+                    reader.word(value, what, &Efforts::WORDS.map(|word| (word, word))),
+                    reader,
+                )
+            }
             "policy" => self.policy = RawPolicy::read(reader, value),
             _ => {}
         }

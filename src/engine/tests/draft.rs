@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::scenario::Scenario;
 use crate::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::domain::plan::{
     Budget, EachPlan, ModelPlan, Need, NeedKind, PathPlan, Plan, Policy, ProviderPlan, Role,
     StepPlan, Work,
@@ -189,14 +189,7 @@ impl Draft {
 
 fn profile(id: &str) -> ModelProfile {
     ModelProfile {
-        id: id.to_owned(),
-        context: None,
-        max_output: None,
         structured: Structured::Schema,
-        system: SystemPrompt::Native,
-        token_field: TokenField::MaxTokens,
-        temperature: true,
-        price: None,
-        trust: 0.9,
+        ..ModelProfile::plain(id)
     }
 }

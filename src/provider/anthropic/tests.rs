@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::FailureClass;
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Draw, Reply, Sink};
 
@@ -26,15 +26,10 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "claude-x".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
             temperature: false,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("claude-x")
         }),
         draw: Draw::default(),
     }

@@ -36,15 +36,10 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
             token_field: TokenField::MaxCompletionTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::ModelProfile;
 use crate::domain::provider::ChatQuirks;
 use crate::provider::anthropic::Anthropic;
 use crate::provider::chat::Chat;
@@ -37,15 +37,8 @@ fn exchange() -> Exchange {
         temperature: None,
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
-            structured: Structured::Instruct,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
             temperature: false,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }

@@ -4,6 +4,7 @@ use crate::definition::config::read::{Ability, RawModel, RawPath};
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Reader, Spanned, WRONG_TYPE};
 use crate::definition::yaml::{Key, Kind, Node};
+use crate::domain::model::{Efforts, SystemPrompt, TokenField};
 use crate::domain::money::{Price, Usd};
 
 impl RawModel {
@@ -51,10 +52,14 @@ impl RawPath {
         let (mut provider, mut model) = (None, None);
         let mut path = Self {
             provider: Spanned { value: String::new(), span: node.span.clone() },
-            model: String::new(),
+            model: Spanned { value: String::new(), span: node.span.clone() },
             context: None,
             max_output: None,
             can: None,
+            system: None,
+            token_field: None,
+            temperature: None,
+            effort: None,
             price: None,
             trust: None,
         };
@@ -70,6 +75,12 @@ impl RawPath {
                     path.max_output = reader.small(value, &what, 1..=1 << 30).map(|n| n.value);
                 }
                 "can" => path.can = Some(abilities(reader, value, &what)),
+                "system" => path.system = reader.word(value, &what, &SYSTEMS).map(|w| w.value),
+                "token_field" => {
+                    path.token_field = reader.word(value, &what, &FIELDS).map(|w| w.value);
+                }
+                "temperature" => path.temperature = takes_temperature(reader, value, &what),
+                "effort" => path.effort = Some(efforts(reader, value, &what)),
                 "price" => path.price = price(reader, value, &what),
                 _ => path.trust = reader.number(value, &what, 0.0..=1.0).map(|n| n.value),
             }
@@ -82,9 +93,37 @@ impl RawPath {
             }
         }
         path.provider = provider?;
-        path.model = model?.value;
+        path.model = model?;
         Some(path)
     }
+}
+
+const SYSTEMS: [(&str, SystemPrompt); 2] =
+    [("native", SystemPrompt::Native), ("merged", SystemPrompt::Merged)];
+const FIELDS: [(&str, TokenField); 2] = [
+    ("max_tokens", TokenField::MaxTokens),
+    ("max_completion_tokens", TokenField::MaxCompletionTokens),
+];
+
+/// People write the temperature itself here.
+fn takes_temperature(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<bool> {
+    let before = reader.found.len();
+    let read = reader.boolean(node, what).map(|b| b.value);
+    if let Some(found) = reader.found.get_mut(before) {
+        found.help = Some(
+            "true or false: whether the model takes one; the temperature itself stands in a step or in `defaults`"
+                .to_owned(),
+        );
+    }
+    read
+}
+
+fn efforts(reader: &mut Reader<'_>, node: &Node, what: &str) -> Efforts {
+    let words = Efforts::WORDS.map(|word| (word, word));
+    let items = reader.items(node, what).iter();
+    let read: Vec<&str> =
+        items.filter_map(|item| reader.word(item, what, &words)).map(|w| w.value).collect();
+    Efforts::of(read)
 }
 
 fn abilities(reader: &mut Reader<'_>, node: &Node, what: &str) -> Vec<Ability> {
