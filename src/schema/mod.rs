@@ -23,6 +23,7 @@ pub mod portable;
 pub mod project;
 mod shape;
 mod strict;
+pub mod subset;
 mod violation;
 
 #[cfg(test)]
@@ -30,7 +31,7 @@ mod tests;
 
 pub use extract::{ExtractError, extract};
 pub use portable::inline;
-pub use project::{Subset, project};
+pub use project::project;
 
 /// Most violations one validation reports.
 pub const MAX_VIOLATIONS: usize = 20;
