@@ -33,6 +33,7 @@ pub(super) struct Message {
 pub(super) enum News {
     Sent,
     Emitted { tokens: u64, text: String },
+    Corrected(String),
     Replied(Result<Reply, Broken>),
 }
 
@@ -53,7 +54,9 @@ pub(super) async fn attempt(
     let overrun = Arc::new(Notify::new());
     let stop = overrun.clone();
     let (tokens, text, told) = (0, String::new(), None);
-    let mut relay = Relay { attempt, run: &run, clock, tokens, text, told, most, overrun };
+    let corrected = None;
+    let mut relay =
+        Relay { attempt, run: &run, clock, tokens, text, told, most, overrun, corrected };
     let mut reply = tokio::select! {
         biased;
         () = stop.notified() => Err(overrun_by(&launch, most)),
@@ -65,6 +68,9 @@ pub(super) async fn attempt(
     {
         let (input, output) = (launch.prompt_tokens, relay.tokens);
         *usage = Some(Usage { input, cached_input: 0, output, estimated: true });
+    }
+    if let Some(how) = relay.corrected.take() {
+        let _ = run.send(Message { attempt, news: News::Corrected(how) }).await;
     }
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
@@ -81,6 +87,8 @@ struct Relay<'a> {
     told: Option<Timestamp>,
     most: u64,
     overrun: Arc<Notify>,
+    /// A correction that had no place among the messages yet.
+    corrected: Option<String>,
 }
 
 fn overrun_by(launch: &Launch, most: u64) -> Broken {
@@ -128,5 +136,15 @@ impl Sink for Relay<'_> {
 
     fn usage(&mut self, usage: Usage) {
         self.tokens = self.tokens.max(usage.output);
+    }
+
+    fn corrected(&mut self, how: &str) {
+        match self.run.try_reserve() {
+            Ok(place) => {
+                let news = News::Corrected(how.to_owned());
+                place.send(Message { attempt: self.attempt, news });
+            }
+            Err(_) => self.corrected = Some(how.to_owned()),
+        }
     }
 }

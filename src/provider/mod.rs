@@ -9,7 +9,9 @@ pub mod anthropic;
 pub mod chat;
 pub mod classify;
 pub mod constraint;
+pub mod correction;
 pub mod dialect;
+pub mod lesson;
 pub mod reader;
 pub mod registry;
 pub mod retry_window;
@@ -28,6 +30,8 @@ use serde_json::Value;
 use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
+
+use lesson::Lessons;
 
 /// One request to one model.
 #[derive(Clone, Debug)]
@@ -79,6 +83,8 @@ pub trait Sink: Send {
     fn piece(&mut self, text: &str, tokens: u64);
     /// The provider has counted, so far.
     fn usage(&mut self, usage: Usage);
+    /// The request was refused for a part of it, and is sent once more, changed in this way.
+    fn corrected(&mut self, _how: &str) {}
 }
 
 /// A complete reply.
@@ -114,4 +120,16 @@ pub trait Provider: Send + Sync {
         exchange: &'a Exchange,
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Broken>>;
+
+    /// What its refusals have taught.
+    fn lessons(&self) -> Option<&Lessons> {
+        None
+    }
+
+    /// Takes over what `before`, the provider of the same name until now, has learned.
+    fn inherit(&self, before: &dyn Provider) {
+        if let (Some(own), Some(learned)) = (self.lessons(), before.lessons()) {
+            own.inherit(learned);
+        }
+    }
 }
