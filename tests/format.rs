@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use punctual::definition::catalog::load_file;
 use punctual::definition::config::Configuration;
+use punctual::domain::failure::{About, Failure, FailureClass, Scope};
 use punctual::domain::id::RunId;
 use punctual::domain::message::Usage;
 use punctual::domain::time::Timestamp;
-use punctual::provider::{Exchange, Reply};
+use punctual::provider::{Broken, Exchange, Reply};
 use punctual::run::{Effect, Run};
 use punctual::trace::report::RunReport;
 
@@ -43,6 +44,15 @@ impl Played {
 
 /// Loads a workflow and plays it; `answer` is asked with the step's name, the item and the attempt.
 fn play(yaml: &str, input: Value, answer: impl Fn(&str, u32, u32) -> Value) -> Played {
+    play_with(yaml, input, |step, item, attempt| Ok(answer(step, item, attempt)))
+}
+
+/// The same with answers that do not come.
+fn play_with(
+    yaml: &str,
+    input: Value,
+    answer: impl Fn(&str, u32, u32) -> Result<Value, Failure>,
+) -> Played {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("flow.yaml");
     std::fs::write(&file, format!("description: A test.\n{yaml}")).unwrap();
@@ -60,9 +70,13 @@ fn play(yaml: &str, input: Value, answer: impl Fn(&str, u32, u32) -> Value) -> P
         sent.push((draw.step_name.clone(), launch.exchange.clone()));
         let now = Timestamp::from_millis(sent.len() as u64);
         effects.extend(run.sent(launch.attempt, now));
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let reply = Reply { text, usage: Usage::default(), invented: false };
-        effects.extend(run.replied(launch.attempt, Ok(reply), now));
+        let reply = value
+            .map(|value| {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Reply { text, usage: Usage::default(), invented: false }
+            })
+            .map_err(|failure| Broken { failure, partial: String::new(), usage: None });
+        effects.extend(run.replied(launch.attempt, reply, now));
         if let Some(due) = run.next_wakeup().filter(|due| *due < Timestamp::from_millis(1_000)) {
             effects.extend(run.wake(due));
         }
@@ -273,6 +287,58 @@ steps:
     assert!(documents.ends_with("..5] in read"), "{documents}");
     let prompt = &played.prompt("read", 0)[0];
     assert!(prompt.contains('x') && !prompt.contains('y'), "the last notes went first");
+}
+
+/// A prompt that its provider counts as longer than we do.
+fn overflow(prompt: u64, most: u64) -> Failure {
+    let failure =
+        Failure::of_attempt(FailureClass::ContextOverflow, "prompt beyond the window", "too long");
+    Failure { scope: Scope::Path, about: Some(About::Size { prompt, most }), ..failure }
+}
+
+#[test]
+fn a_prompt_that_a_provider_finds_too_long_is_shortened_and_sent_again() {
+    let yaml = "
+input: {documents: [string]}
+steps:
+  read:
+    max_tokens: 100
+    shrink: [input.documents]
+    prompt: '{% for d in input.documents %}[{{ d }}]{% endfor %}'
+";
+    let document = "word ".repeat(600);
+    let input = json!({"documents": [document, document, document, document]});
+    // Some 4,000 tokens by our estimate, which holds far more: the path counts five times as many, and takes half.
+    let played = play_with(yaml, input, |_, _, attempt| match attempt {
+        0 => Err(overflow(20_000, 10_000)),
+        _ => Ok(json!("read")),
+    });
+    assert_eq!(played.report.outcome, "degraded", "{:?}", played.report.failure);
+    assert_eq!(played.report.missing, ["input.documents[1..4] in read"]);
+    let lengths: Vec<usize> =
+        played.sent.iter().map(|(_, exchange)| exchange.prompt.bytes()).collect();
+    assert_eq!(lengths, [4 * 3_002, 3_002]);
+}
+
+#[test]
+fn what_no_window_holds_is_never_sent_and_the_failure_names_estimate_window_and_remedy() {
+    let yaml = "
+input: {text: string}
+steps:
+  read:
+    max_tokens: 100
+    prompt: 'Read this: {{ input.text }}'
+";
+    let input = json!({"text": "word ".repeat(150_000)});
+    let played = play(yaml, input, |_, _, _| panic!("nothing is asked"));
+    assert_eq!(played.sent.len(), 0);
+    let failure = played.report.failure.as_ref().unwrap();
+    assert_eq!((failure.class.as_str(), failure.retryable), ("context_overflow", Some(false)));
+    for words in
+        ["about 250008 tokens", "takes 199900", "`shrink`", "`max_tokens`", "larger window"]
+    {
+        assert!(failure.message.contains(words), "{words}: {}", failure.message);
+    }
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl Build {
             validates: None,
             judged_by: None,
             revise: 0,
+            shrinks: false,
         });
         let schema = json!({
             "type": "object", "properties": {"text": {"type": "string"}},

@@ -310,6 +310,10 @@ impl Run {
                         let result = self.prepare(step);
                         events.push_back(Event::Prepared { step, round, result });
                     }
+                    Action::Shrink { step, item, most } => {
+                        let tokens = self.shrink_further(step, item, most);
+                        events.push_back(Event::Shrunk { step, item, tokens });
+                    }
                     Action::Launch(spec) => self.launch(&spec, now, &mut effects, &mut events),
                     Action::Cancel { attempt } => effects.push(Effect::Cancel(attempt)),
                     Action::Accept { attempt } => self.accept(attempt),

@@ -35,6 +35,7 @@ struct StepDraw {
     /// The earlier step it judges, counted back, where that one can be judged.
     judges: Option<usize>,
     revise: u32,
+    shrinks: bool,
 }
 
 prop_compose! {
@@ -125,10 +126,14 @@ fn step() -> impl Strategy<Value = StepDraw> {
             prop::option::weighted(0.4, share()),
             prop::option::weighted(0.4, 1_usize..4),
             0_u32..=2,
+            prop::bool::weighted(0.5),
         ),
     )
         .prop_map(
-            |((flags, model, max_tokens, policy, needs), (each, cutoff_at, judges, revise))| {
+            |(
+                (flags, model, max_tokens, policy, needs),
+                (each, cutoff_at, judges, revise, shrinks),
+            )| {
                 let (value, conditional, optional) = flags;
                 StepDraw {
                     value,
@@ -142,6 +147,7 @@ fn step() -> impl Strategy<Value = StepDraw> {
                     cutoff_at,
                     judges,
                     revise,
+                    shrinks,
                 }
             },
         )
@@ -263,6 +269,7 @@ fn lower(draws: Vec<StepDraw>) -> Vec<StepPlan> {
             validates: judged.map(ix),
             judged_by: None,
             revise: draw.revise,
+            shrinks: draw.shrinks,
         });
     }
     steps

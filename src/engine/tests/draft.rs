@@ -113,6 +113,7 @@ impl Draft {
             validates: None,
             judged_by: None,
             revise: 0,
+            shrinks: false,
         });
         self
     }
@@ -140,6 +141,11 @@ impl Draft {
 
     pub(super) fn after(self, name: &str) -> Self {
         self.needs(name, NeedKind::Output)
+    }
+
+    /// Its prompt has lists that may lose items.
+    pub(super) fn shrinks(self) -> Self {
+        self.with(|step| step.shrinks = true)
     }
 
     pub(super) fn optional(self, cutoff_at: u16) -> Self {
@@ -188,8 +194,5 @@ impl Draft {
 }
 
 fn profile(id: &str) -> ModelProfile {
-    ModelProfile {
-        structured: Structured::Schema,
-        ..ModelProfile::plain(id)
-    }
+    ModelProfile { structured: Structured::Schema, ..ModelProfile::plain(id) }
 }

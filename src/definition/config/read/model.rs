@@ -1,11 +1,73 @@
 //! Models and their paths.
 
-use crate::definition::config::read::{Ability, RawModel, RawPath};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::definition::config::read::RawModel;
+use crate::definition::config::read::part::Cost;
+use crate::definition::editor::leaf::{Flag, Name};
+use crate::definition::editor::mapping::{ListOf, Mapping};
+use crate::definition::editor::word::{Can, Effort, OneOf};
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Reader, Spanned, WRONG_TYPE};
 use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::model::{Efforts, SystemPrompt, TokenField};
 use crate::domain::money::{Price, Usd};
+
+/// A path.
+#[derive(Debug, JsonSchema)]
+#[schemars(inline, transform = Mapping::closed().required(&["provider", "model"]))]
+pub struct RawPath {
+    /// The name of a provider of this file.
+    #[schemars(with = "Name")]
+    pub provider: Spanned<String>,
+    /// The model's id there, as the vendor writes it.
+    #[schemars(with = "Name")]
+    pub model: Spanned<String>,
+    /// The window in tokens, prompt and answer together, from 256. Default: as known of the model.
+    #[schemars(with = "u64", range(min = 256, max = 1_073_741_824))]
+    pub context: Option<u64>,
+    /// The longest answer in tokens, from 1. Default: as known of the model.
+    #[schemars(with = "u32", range(min = 1, max = 1_073_741_824))]
+    pub max_output: Option<u32>,
+    /// What the model can there, which decides how an answer's shape is asked for. Default: as known of the model,
+    /// else as the kind's.
+    #[schemars(with = "ListOf<OneOf<Can>>")]
+    pub can: Option<Vec<Ability>>,
+    /// Where the system prompt goes: native, or merged into the first user message for models that know none.
+    /// Default: as known of the model, else native.
+    #[schemars(with = "OneOf<SystemPrompt>")]
+    pub system: Option<SystemPrompt>,
+    /// The request's field for the longest answer, of OpenAI-like servers. Default: as known of the model, else the
+    /// kind's.
+    #[schemars(with = "OneOf<TokenField>")]
+    pub token_field: Option<TokenField>,
+    /// Whether the model takes a temperature; where not, none is sent. Default: as known of the model, else true.
+    #[schemars(with = "Flag")]
+    pub temperature: Option<bool>,
+    /// The words that the model takes for effort, as [low, medium, high]; of another word the nearest one is sent, and
+    /// where the list is empty none. Default: as known of the model, else none.
+    #[schemars(with = "ListOf<OneOf<Effort>>")]
+    pub effort: Option<Efforts>,
+    /// Dollars per million tokens. Default: as known of the model, else nothing is charged and costs are named as
+    /// estimates.
+    #[schemars(with = "Cost")]
+    pub price: Option<Price>,
+    /// The chance, from 0 to 1, that an answer of the right shape is right. Default: as known of the model, else 0.9.
+    #[schemars(with = "f64", range(min = 0, max = 1))]
+    pub trust: Option<f64>,
+}
+
+/// What a model can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Ability {
+    #[serde(rename = "json_schema")]
+    Schema,
+    #[serde(rename = "json")]
+    Json,
+    #[serde(rename = "tools")]
+    Tools,
+}
 
 impl RawModel {
     pub(super) fn read(reader: &mut Reader<'_>, name: &Key, node: &Node) -> Self {
