@@ -224,15 +224,25 @@ impl fmt::Display for Words<'_> {
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
+            Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
+        }
+    }
+}
+
+impl Words<'_> {
+    /// The reasons that a prompt's size gives.
+    fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.decision.reason {
             Reason::TooLong { path, prompt_tokens, room } => write!(
                 f,
                 "about {prompt_tokens} prompt tokens are more than the {room} that {} takes beside the answer",
-                label(path)
+                self.plan.path(*path).label
             ),
             Reason::Shrinks { prompt_tokens, most } => write!(
                 f,
                 "about {prompt_tokens} prompt tokens did not fit: lists that may lose items are cut until {most} are left"
             ),
+            _ => Ok(()),
         }
     }
 }

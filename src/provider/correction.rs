@@ -218,7 +218,6 @@ fn schema(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
     let fallback = exchange.profile.fallback;
     let one = said.says(&ONE);
     let to = match constraint::of(exchange) {
-        Constraint::None => return None,
         Constraint::Schema(_) if one || said.names(&NAMES) => match fallback {
             Structured::Schema => Structured::Instruct,
             other => other,
@@ -229,7 +228,9 @@ fn schema(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
             Structured::Schema | Structured::Tool | Structured::Instruct => Structured::Instruct,
         },
         Constraint::Object if said.names(&NAMES) => Structured::Instruct,
-        Constraint::Schema(_) | Constraint::Tool(_) | Constraint::Object => return None,
+        Constraint::None | Constraint::Schema(_) | Constraint::Tool(_) | Constraint::Object => {
+            return None;
+        }
     };
     Some(if one { Correction::OneSchema(to) } else { Correction::Structured(to) })
 }

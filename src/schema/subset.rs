@@ -8,6 +8,7 @@ use crate::domain::model::Subset;
 
 /// What a subset holds.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each is a column of its own")]
 pub struct Rules {
     /// Whether the schema is passed on as it is, references inlined.
     pub whole: bool,

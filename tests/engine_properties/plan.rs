@@ -21,6 +21,7 @@ const MODELS: u16 = 3;
 
 /// What is drawn for one step before it is known which steps stand before it.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 struct StepDraw {
     value: bool,
     model: u16,

@@ -175,10 +175,8 @@ impl RawSettings {
                 self.temperature = Setting::of(reader.number(value, what, 0.0..=2.0), reader);
             }
             "effort" => {
-                self.effort = Setting::of(
-                    reader.word(value, what, &Efforts::WORDS.map(|word| (word, word))),
-                    reader,
-                )
+                let words = Efforts::WORDS.map(|word| (word, word));
+                self.effort = Setting::of(reader.word(value, what, &words), reader);
             }
             "policy" => self.policy = RawPolicy::read(reader, value),
             _ => {}

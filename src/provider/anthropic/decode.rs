@@ -11,7 +11,6 @@ use crate::provider::dialect::{Decoder, Progress};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Exchange, Reply, Sink};
 
-
 /// Reads content blocks into an [`Answer`].
 pub(super) struct MessageDecoder {
     answer: Answer,

@@ -41,104 +41,102 @@ fn corrected(status: u16, body: &str, exchange: &Exchange) -> Option<Correction>
 }
 
 /// Refusals as vendors have sent them, wording and wrapping unchanged, each with what it corrects.
+const REFUSALS: [(Structured, u16, &str, Option<Correction>); 15] = [
+    (
+        Structured::Schema,
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` and `top_p` cannot both be specified for this model. Please use only one."}}"#,
+        Some(Correction::NoTemperature),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or reduce the number of strict tools."}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
+        Some(Correction::TokenField(TokenField::MaxCompletionTokens)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"message":"Invalid schema for response_format 'json_schema': In context=(), 'additionalProperties' is required to be supplied and to be false.","type":"invalid_request_error","param":"response_format","code":null}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"code":400,"message":"The specified schema produces a constraint that has too many states for serving. Typical causes are schemas with lots of text, very long array length limits, or enums with many values.","status":"INVALID_ARGUMENT"}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"message":"The maximum tokens you requested exceeds the model limit of 32768. Try again with a maximum tokens value that is lower than 32768."}"#,
+        Some(Correction::MaxOutput(32_768)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"message":"The model returned the following errors: `temperature` and `top_p` cannot both be specified for this model. Please use only one."}"#,
+        Some(Correction::NoTemperature),
+    ),
+    (
+        Structured::Schema,
+        400,
+        "Bad request: rpc error: code = InvalidArgument desc = max_tokens (10000) cannot exceed 8192. Please reduce the length of max output tokens generated.\n",
+        Some(Correction::MaxOutput(8_192)),
+    ),
+    (
+        Structured::Tool,
+        404,
+        r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#,
+        Some(Correction::Structured(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\n  \"error\": {\n    \"message\": \"Invalid schema for response_format 'json_schema': In context=('properties', 'etymology'), 'additionalProperties' is required to be supplied and to be false.\",\n    \"type\": \"invalid_request_error\",\n    \"param\": \"response_format\",\n    \"code\": null\n  }\n}","provider_name":"Azure"}}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"message":"`max_completion_tokens` must be less than or equal to `16384`, the maximum value for `max_completion_tokens` is less than the `context_window` for this model","type":"invalid_request_error","param":"max_completion_tokens"}}"#,
+        Some(Correction::MaxOutput(16_384)),
+    ),
+    (
+        Structured::Tool,
+        400,
+        r#"{"error":"registry.ollama.ai/library/gemma:latest does not support tools"}"#,
+        Some(Correction::Structured(Structured::Json)),
+    ),
+    (
+        Structured::Schema,
+        400,
+        r#"{"error":{"code":400,"message":"json-schema-to-grammar: error parsing grammar: unknown escape at \\d{4}","type":"invalid_request_error"}}"#,
+        Some(Correction::OneSchema(Structured::Json)),
+    ),
+    (
+        Structured::Json,
+        400,
+        r#"{"error":{"message":"'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":"unsupported_parameter"}}"#,
+        Some(Correction::Structured(Structured::Instruct)),
+    ),
+];
+
 #[test]
 fn a_refusal_of_a_parameter_corrects_what_it_speaks_of() {
-    use Correction::{MaxOutput, NoTemperature, OneSchema};
-    use Structured::{Instruct, Json, Schema, Tool};
-    let to_completion = Correction::TokenField(TokenField::MaxCompletionTokens);
-    let rows: [(Structured, u16, &str, Option<Correction>); 15] = [
-        (
-            Schema,
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` and `top_p` cannot both be specified for this model. Please use only one."}}"#,
-            Some(NoTemperature),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or reduce the number of strict tools."}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
-            Some(to_completion),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"message":"Invalid schema for response_format 'json_schema': In context=(), 'additionalProperties' is required to be supplied and to be false.","type":"invalid_request_error","param":"response_format","code":null}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"code":400,"message":"The specified schema produces a constraint that has too many states for serving. Typical causes are schemas with lots of text, very long array length limits, or enums with many values.","status":"INVALID_ARGUMENT"}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"message":"The maximum tokens you requested exceeds the model limit of 32768. Try again with a maximum tokens value that is lower than 32768."}"#,
-            Some(MaxOutput(32_768)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"message":"The model returned the following errors: `temperature` and `top_p` cannot both be specified for this model. Please use only one."}"#,
-            Some(NoTemperature),
-        ),
-        (
-            Schema,
-            400,
-            "Bad request: rpc error: code = InvalidArgument desc = max_tokens (10000) cannot exceed 8192. Please reduce the length of max output tokens generated.\n",
-            Some(MaxOutput(8_192)),
-        ),
-        (
-            Tool,
-            404,
-            r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#,
-            Some(Correction::Structured(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\n  \"error\": {\n    \"message\": \"Invalid schema for response_format 'json_schema': In context=('properties', 'etymology'), 'additionalProperties' is required to be supplied and to be false.\",\n    \"type\": \"invalid_request_error\",\n    \"param\": \"response_format\",\n    \"code\": null\n  }\n}","provider_name":"Azure"}}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"message":"`max_completion_tokens` must be less than or equal to `16384`, the maximum value for `max_completion_tokens` is less than the `context_window` for this model","type":"invalid_request_error","param":"max_completion_tokens"}}"#,
-            Some(MaxOutput(16_384)),
-        ),
-        (
-            Tool,
-            400,
-            r#"{"error":"registry.ollama.ai/library/gemma:latest does not support tools"}"#,
-            Some(Correction::Structured(Json)),
-        ),
-        (
-            Schema,
-            400,
-            r#"{"error":{"code":400,"message":"json-schema-to-grammar: error parsing grammar: unknown escape at \\d{4}","type":"invalid_request_error"}}"#,
-            Some(OneSchema(Json)),
-        ),
-        (
-            Json,
-            400,
-            r#"{"error":{"message":"'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":"unsupported_parameter"}}"#,
-            Some(Correction::Structured(Instruct)),
-        ),
-    ];
-    for (structured, status, body, expected) in rows {
+    for (structured, status, body, expected) in REFUSALS {
         assert_eq!(corrected(status, body, &exchange(structured)), expected, "{body}");
     }
 }

@@ -36,10 +36,7 @@ fn exchange() -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            temperature: false,
-            ..ModelProfile::plain("small")
-        }),
+        profile: Arc::new(ModelProfile { temperature: false, ..ModelProfile::plain("small") }),
         draw: Draw::default(),
     }
 }

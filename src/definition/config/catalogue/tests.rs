@@ -1,5 +1,6 @@
 use super::*;
 use crate::definition::config::preset::PRESETS;
+use Tier::{Balanced, Best, Quick};
 
 #[test]
 fn a_dated_or_regional_id_has_the_facts_of_its_base() {
@@ -44,6 +45,7 @@ fn every_kind_has_rows_or_a_reason_to_have_none() {
 #[test]
 fn every_row_stands_once_and_its_figures_are_plausible() {
     let all = &catalogue().facts;
+    assert!(all.len() > 150, "{}", all.len());
     for (at, facts) in all.iter().enumerate() {
         let name = format!("{} {}", facts.kind, facts.id);
         let twice = all[..at].iter().any(|f| f.kind == facts.kind && f.id == facts.id);
@@ -99,7 +101,6 @@ fn every_kind_with_a_tier_has_the_three_or_says_less_on_purpose() {
         let rows = catalogue().facts.iter().filter(|f| f.kind == kind && f.tier != Tier::Unused);
         rows.map(|f| f.tier).collect()
     };
-    use Tier::{Balanced, Best, Quick};
     for kind in ["openai", "anthropic", "mistral", "xai", "openrouter"] {
         assert_eq!(tiers(kind), [Quick, Balanced, Best], "{kind}");
     }
