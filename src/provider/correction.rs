@@ -125,7 +125,10 @@ fn counts(said: &Said<'_>, _: &Exchange, refused: bool) -> Option<Correction> {
 }
 
 fn effort(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 9] = [
+        "thinkinglevel",
+        "thinkingbudget",
+        "thinking_budget",
         "reasoning_effort",
         "reasoning.effort",
         "output_config.effort",
