@@ -58,8 +58,11 @@ impl Product {
         let lowered = load_file(&file, &configuration);
         let _ = std::fs::remove_dir_all(&folder);
         let workflow = lowered.workflow.unwrap_or_else(|| panic!("{:#?}", lowered.diagnostics));
-        let providers =
-            connect(&configuration.providers, &|_, _| unreachable!("none is simulated"), system_time);
+        let providers = connect(
+            &configuration.providers,
+            &|_, _| unreachable!("none is simulated"),
+            system_time,
+        );
         let providers = providers.unwrap_or_else(|errors| panic!("{errors:?}"));
         Self { workflow, configuration, providers }
     }

@@ -344,17 +344,20 @@ impl View<'_> {
         self.first_of(model, Cause::Stronger, told)
     }
 
-    /// A path whose window is known to be larger, or unknown: of this model, then of its links.
+    /// A path whose window is known to be larger, or unknown: of this model, then of its links; one that was not
+    /// used yet before one that was, and failed for another reason.
     fn larger(&self) -> Option<Choice> {
         let window = |p: PathIx| self.plan.path(p).profile.context.unwrap_or(u64::MAX);
         let current = self.plan.path(self.path).profile.context.unwrap_or(0);
         let model = self.plan.model(self.model);
         let models = [Some(self.model), model.stronger, model.faster];
-        models.into_iter().flatten().find_map(|m| {
-            let wider = self.plan.model(m).paths.iter().copied();
-            let path =
-                self.best(wider.filter(|p| window(*p) > current && !self.used.contains(p)))?;
-            Some(self.choice(m, path, Cause::Next, Told::Resume))
+        [false, true].into_iter().find_map(|used| {
+            models.into_iter().flatten().find_map(|m| {
+                let wider = self.plan.model(m).paths.iter().copied();
+                let free = wider.filter(|p| window(*p) > current && !self.in_flight.contains(p));
+                let path = self.best(free.filter(|p| self.used.contains(p) == used))?;
+                Some(self.choice(m, path, Cause::Next, Told::Resume))
+            })
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Run;
+use super::{Answered, Run};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::message::{Message, Prompt, estimate_tokens};
@@ -177,6 +177,21 @@ impl Run {
         self.answers.get(&attempt.spec.attempt).map_or("", |answered| answered.text.trim())
     }
 
+    /// The latest attempt of this work that said something, this one or one before it: a refusal in between is no
+    /// reason to forget what came before it. Not beyond a version that was accepted.
+    fn last_words(&self, attempt: &AttemptView<'_>) -> Option<AttemptView<'_>> {
+        let spec = attempt.spec;
+        let earlier = (0..=spec.attempt.0).rev().filter_map(|n| self.machine.attempt(AttemptId(n)));
+        let said = |of: &AttemptView<'_>| {
+            let problems = |answered: &Answered| !answered.problems.is_empty();
+            !self.told_by(of).is_empty() || self.answers.get(&of.spec.attempt).is_some_and(problems)
+        };
+        earlier
+            .filter(|of| (of.spec.step, of.spec.item) == (spec.step, spec.item))
+            .take_while(|of| !matches!(of.ended, Some((_, AttemptEnd::Accepted))))
+            .find(said)
+    }
+
     /// Where the run stands, for the next model.
     fn snapshot(
         &self,
@@ -198,7 +213,9 @@ impl Run {
             }
             (None, Some((_, end))) => end.as_str().to_owned(),
         };
-        let answered = self.answers.get(&before.spec.attempt);
+        let last = self.last_words(before);
+        let last = last.as_ref().unwrap_or(before);
+        let answered = self.answers.get(&last.spec.attempt);
         Snapshot {
             run: self.id.to_string(),
             place,
@@ -209,7 +226,7 @@ impl Run {
             shown: self.shown(spec.step),
             previous_model: plan.path(before.spec.path).profile.id.clone(),
             interruption,
-            partial: self.told_by(before).to_owned(),
+            partial: self.told_by(last).to_owned(),
             problems: answered.map(|answered| answered.problems.clone()).unwrap_or_default(),
             schema: self.schema_text(spec.step),
         }

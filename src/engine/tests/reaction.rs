@@ -239,6 +239,20 @@ fn a_prompt_that_is_too_long_goes_to_a_larger_window() {
 }
 
 #[test]
+fn a_larger_window_whose_stream_broke_before_takes_the_prompt_again() {
+    Draft::paths(&["a/large", "b/small"])
+        .windows(&[Some(32_000), Some(8_000)])
+        .step("draft")
+        .start()
+        .fails(0, failure(FailureClass::StreamInterrupted))
+        .at(100)
+        .skip()
+        .fails(1, failure(FailureClass::ContextOverflow))
+        .at(200)
+        .expect(&["launch 2 draft a/large next after 1 told resume"]);
+}
+
+#[test]
 fn a_prompt_that_overflowed_never_goes_back_to_a_window_as_small() {
     Draft::paths(&["a/small", "b/small", "c/large"])
         .windows(&[Some(8_000), Some(8_000), Some(32_000)])

@@ -429,6 +429,10 @@ fn an_overflow_goes_to_a_window_known_to_be_larger_or_unknown() {
     case.used.push(PathIx(1));
     assert_eq!(case.after(F::ContextOverflow), "next 3 resume +50");
     case.used.push(PathIx(3));
+    assert_eq!(case.after(F::ContextOverflow), "next 1 resume +50", "it failed for another reason");
+    case.unfit = vec![PathIx(1)];
+    assert_eq!(case.after(F::ContextOverflow), "next 3 resume +50");
+    case.in_flight.push(PathIx(3));
     assert_eq!(case.after(F::ContextOverflow), "no path");
 }
 

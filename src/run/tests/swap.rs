@@ -118,6 +118,30 @@ fn the_same_model_goes_on_in_conversation_and_a_stronger_one_is_told_all() {
 }
 
 #[test]
+fn a_refusal_in_between_does_not_make_the_next_model_forget_what_was_said_before_it() {
+    let mut run = started(chain());
+    breaks(&mut run, 0, FailureClass::StreamInterrupted, "{\"text\": \"half", 100);
+    let effects = breaks(&mut run, 1, FailureClass::ServerError, "", 1_200);
+    let [turn] = turns(&effects) else { panic!("{effects:?}") };
+    assert!(turn.text.contains("server_error. Previous model: two."), "{}", turn.text);
+    assert!(turn.text.contains("\n```\n{\"text\": \"half\n```\n"), "{}", turn.text);
+}
+
+#[test]
+fn what_was_wrong_with_an_answer_is_told_beyond_a_refusal() {
+    let mut run = started(chain());
+    say(&mut run, 0, &json!({"txt": "wrong"}), 100);
+    say(&mut run, 1, &json!({"txt": "wrong again"}), 200);
+    run.wake(Timestamp::from_millis(300));
+    let mut effects = breaks(&mut run, 2, FailureClass::ServerError, "", 400);
+    // The same path again, after a second.
+    effects.extend(run.wake(Timestamp::from_millis(1_500)));
+    let [turn] = turns(&effects) else { panic!("{effects:?}") };
+    assert!(turn.text.contains("{\"txt\":\"wrong again\"}"), "{}", turn.text);
+    assert!(turn.text.contains("It cannot be used:\n- /"), "{}", turn.text);
+}
+
+#[test]
 fn content_is_kept_where_that_was_asked_for_and_nowhere_else() {
     let contents = |keep: bool| {
         let input = json!({"text": "hello", "list": []});
