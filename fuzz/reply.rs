@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::provider::ChatQuirks;
 use punctual::provider::anthropic::Anthropic;
 use punctual::provider::chat::Chat;
@@ -51,15 +51,8 @@ fn exchange() -> Exchange {
         temperature: None,
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
             structured: Structured::Instruct,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }

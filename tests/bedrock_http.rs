@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::provider::{HeaderValue, ProviderSettings};
 use punctual::provider::registry::connect;
 use punctual::provider::{Broken, Draw, Exchange, Provider, Reply, Sink};
@@ -54,17 +54,7 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            id: ARN.to_owned(),
-            context: None,
-            max_output: None,
-            structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
-        }),
+        profile: Arc::new(ModelProfile { structured, ..ModelProfile::plain(ARN) }),
         draw: Draw::default(),
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use punctual::definition::config::preset::{PRESETS, Preset, Wire};
 use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::money::Usd;
 use punctual::domain::provider::{
     Capacity, Limits, OnCancel, ProviderSettings, SecretRef, SimulatorSettings,
@@ -230,17 +230,7 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
-            structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
-        }),
+        profile: Arc::new(ModelProfile { structured, ..ModelProfile::plain("small") }),
         draw: Draw::default(),
     }
 }

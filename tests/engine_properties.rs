@@ -70,6 +70,7 @@ fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Record) {
             match action {
                 Action::Prepare { step, round } => world.prepare(plan, *step, *round, now),
                 Action::Launch(spec) => world.launch(spec, now),
+                Action::Shrink { step, item, most } => world.shrink(*step, *item, *most, now),
                 Action::Cancel { .. }
                 | Action::Accept { .. }
                 | Action::Close { .. }

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use punctual::definition::catalog::load_file;
 use punctual::definition::config::Configuration;
+use punctual::domain::failure::{About, Failure, FailureClass, Scope};
 use punctual::domain::id::RunId;
 use punctual::domain::message::Usage;
 use punctual::domain::time::Timestamp;
-use punctual::provider::{Exchange, Reply};
+use punctual::provider::{Broken, Exchange, Reply};
 use punctual::run::{Effect, Run};
 use punctual::trace::report::RunReport;
 
@@ -43,6 +44,15 @@ impl Played {
 
 /// Loads a workflow and plays it; `answer` is asked with the step's name, the item and the attempt.
 fn play(yaml: &str, input: Value, answer: impl Fn(&str, u32, u32) -> Value) -> Played {
+    play_with(yaml, input, |step, item, attempt| Ok(answer(step, item, attempt)))
+}
+
+/// The same with answers that do not come.
+fn play_with(
+    yaml: &str,
+    input: Value,
+    answer: impl Fn(&str, u32, u32) -> Result<Value, Failure>,
+) -> Played {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("flow.yaml");
     std::fs::write(&file, format!("description: A test.\n{yaml}")).unwrap();
@@ -60,9 +70,13 @@ fn play(yaml: &str, input: Value, answer: impl Fn(&str, u32, u32) -> Value) -> P
         sent.push((draw.step_name.clone(), launch.exchange.clone()));
         let now = Timestamp::from_millis(sent.len() as u64);
         effects.extend(run.sent(launch.attempt, now));
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let reply = Reply { text, usage: Usage::default(), invented: false, remaining: None };
-        effects.extend(run.replied(launch.attempt, Ok(reply), now));
+        let reply = value
+            .map(|value| {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Reply { text, usage: Usage::default(), invented: false, remaining: None }
+            })
+            .map_err(Broken::from);
+        effects.extend(run.replied(launch.attempt, reply, now));
         if let Some(due) = run.next_wakeup().filter(|due| *due < Timestamp::from_millis(1_000)) {
             effects.extend(run.wake(due));
         }
@@ -194,7 +208,7 @@ fn a_check_on_a_value_step_with_each_leaves_out_the_item_that_fails_it_and_names
     assert_eq!(played.status("priced"), rows);
     let failure = played.report.steps[1].failure.as_ref().unwrap();
     assert_eq!(failure.class, "check_failed");
-    assert_eq!(failure.message, "item 1: not met: net >= 0");
+    assert_eq!(failure.message, "item 1: not met: net >= 0 (-8 >= 0)");
 }
 
 #[test]
@@ -203,7 +217,7 @@ fn fewer_computed_items_than_min_ok_fail_the_run_in_the_words_of_the_last() {
     let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
     let failure = played.report.failure.as_ref().unwrap();
     assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("check_failed", Some("priced")));
-    assert_eq!(failure.message, "step 'priced' could not be had: item 1: not met: net >= 0");
+    assert_eq!(failure.message, "step 'priced' could not be had: item 1: not met: net >= 0 (-8 >= 0)");
 }
 
 const SOME: &str = "
@@ -381,9 +395,11 @@ fn a_prompt_of_more_than_4_mib_fails_its_step_and_says_what_to_do() {
 #[test]
 fn a_prompt_of_more_than_4_mib_loses_tail_items_where_it_may_shrink() {
     let shrinks = LONG.replace("    max_tokens", "    shrink: [input.texts]\n    max_tokens");
-    let played = play(&shrinks, texts(3), |_, _, _| json!("read"));
+    // Twenty texts of 256 KiB, of which the window of 200,000 tokens holds two.
+    let many = json!({"texts": vec!["x".repeat(256 << 10); 20]});
+    let played = play(&shrinks, many, |_, _, _| json!("read"));
     assert_eq!(played.report.outcome, "degraded");
-    assert_eq!(played.report.missing, ["input.texts[1..3] in all"]);
+    assert_eq!(played.report.missing, ["input.texts[2..20] in all"]);
 }
 
 #[test]
@@ -397,6 +413,58 @@ fn an_optional_step_whose_prompt_is_too_long_is_missing_and_the_report_says_why(
     assert_eq!(played.report.missing, ["all"]);
     let failure = played.report.steps[0].failure.as_ref().unwrap();
     assert!(failure.message.contains("longer than 4 MiB"), "{}", failure.message);
+}
+
+/// A prompt that its provider counts as longer than we do.
+fn overflow(prompt: u64, most: u64) -> Failure {
+    let failure =
+        Failure::of_attempt(FailureClass::ContextOverflow, "prompt beyond the window", "too long");
+    Failure { scope: Scope::Path, about: Some(About::Size { prompt, most }), ..failure }
+}
+
+#[test]
+fn a_prompt_that_a_provider_finds_too_long_is_shortened_and_sent_again() {
+    let yaml = "
+input: {documents: [string]}
+steps:
+  read:
+    max_tokens: 100
+    shrink: [input.documents]
+    prompt: '{% for d in input.documents %}[{{ d }}]{% endfor %}'
+";
+    let document = "word ".repeat(600);
+    let input = json!({"documents": [document, document, document, document]});
+    // Some 4,000 tokens by our estimate, which holds far more: the path counts five times as many, and takes half.
+    let played = play_with(yaml, input, |_, _, attempt| match attempt {
+        0 => Err(overflow(20_000, 10_000)),
+        _ => Ok(json!("read")),
+    });
+    assert_eq!(played.report.outcome, "degraded", "{:?}", played.report.failure);
+    assert_eq!(played.report.missing, ["input.documents[1..4] in read"]);
+    let lengths: Vec<usize> =
+        played.sent.iter().map(|(_, exchange)| exchange.prompt.bytes()).collect();
+    assert_eq!(lengths, [4 * 3_002, 3_002]);
+}
+
+#[test]
+fn what_no_window_holds_is_never_sent_and_the_failure_names_estimate_window_and_remedy() {
+    let yaml = "
+input: {text: string}
+steps:
+  read:
+    max_tokens: 100
+    prompt: 'Read this: {{ input.text }}'
+";
+    let input = json!({"text": "word ".repeat(150_000)});
+    let played = play(yaml, input, |_, _, _| panic!("nothing is asked"));
+    assert_eq!(played.sent.len(), 0);
+    let failure = played.report.failure.as_ref().unwrap();
+    assert_eq!((failure.class.as_str(), failure.retryable), ("context_overflow", Some(false)));
+    for words in
+        ["about 250008 tokens", "takes 199900", "`shrink`", "`max_tokens`", "larger window"]
+    {
+        assert!(failure.message.contains(words), "{words}: {}", failure.message);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::provider::{
     Capacity, ChatQuirks, Dialect, KeyPlace, Limits, OnCancel, ProviderSettings, SecretRef,
 };
@@ -30,6 +30,7 @@ struct Heard {
     tokens: u64,
     usage: Option<Usage>,
     on_piece: Option<Arc<Notify>>,
+    corrected: Vec<String>,
 }
 
 impl Sink for Heard {
@@ -45,6 +46,9 @@ impl Sink for Heard {
     }
     fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
+    }
+    fn corrected(&mut self, how: &str) {
+        self.corrected.push(how.to_owned());
     }
 }
 
@@ -84,17 +88,7 @@ fn exchange(structured: Structured) -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
-            structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
-        }),
+        profile: Arc::new(ModelProfile { structured, ..ModelProfile::plain("small") }),
         draw: punctual::provider::Draw::default(),
     }
 }
@@ -476,4 +470,74 @@ async fn both_addresses_of_azure_reach_their_place_with_the_key_in_its_header() 
         assert_eq!(request.header("api-key").as_deref(), Some("azure-key"));
         assert_eq!(request.header("authorization"), None);
     }
+}
+
+fn refusing(param: &str, message: &str) -> Script {
+    let error = json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": "unsupported_parameter"}});
+    plain("400 Bad Request", "application/json", &error.to_string())
+}
+
+const BOUND: &str = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+
+#[tokio::test]
+async fn a_refused_parameter_is_left_out_at_once_and_from_then_on() {
+    let answer = || stream(&[HEL, LO, STOP, DONE]);
+    let server = Loopback::start([refusing("max_tokens", BOUND), answer(), answer()]).await;
+    let provider = chat(&server);
+    let (reply, heard) = ask(&*provider).await;
+    assert_eq!(reply.unwrap().text, "Hello");
+    assert_eq!(heard.corrected, ["the bound is `max_completion_tokens` (400 parameter refused)"]);
+    let (reply, heard) = ask(&*provider).await;
+    assert_eq!((reply.unwrap().text.as_str(), heard.corrected.len()), ("Hello", 0));
+    let sent: Vec<_> = server.requests().iter().map(loopback::Request::json).collect();
+    assert_eq!((&sent[0]["max_tokens"], sent.len()), (&json!(64), 3));
+    for corrected in &sent[1..] {
+        assert_eq!(corrected["max_completion_tokens"], 64);
+        assert_eq!(corrected.get("max_tokens"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_corrected_once_and_the_next_one_begins_with_what_was_learned() {
+    let server = Loopback::start([
+        refusing("max_tokens", BOUND),
+        refusing("stream_options", "Unrecognized request argument supplied: stream_options"),
+        stream(&[HEL, LO, STOP, DONE]),
+    ])
+    .await;
+    let provider = chat(&server);
+    let failure = ask(&*provider).await.0.unwrap_err().failure;
+    assert_eq!(failure.class, FailureClass::UnsupportedParameter);
+    assert_eq!(
+        failure.evidence,
+        "400 parameter refused; before it 400 parameter refused, then the bound is `max_completion_tokens`"
+    );
+    assert_eq!(server.requests().len(), 2);
+    assert_eq!(ask(&*provider).await.0.unwrap().text, "Hello");
+    let last = server.requests()[2].json();
+    assert_eq!((last.get("stream_options"), &last["max_completion_tokens"]), (None, &json!(64)));
+}
+
+#[tokio::test]
+async fn a_refusal_of_what_was_never_sent_is_not_sent_again() {
+    let server = Loopback::start([refusing("top_k", "Unsupported parameter: 'top_k'")]).await;
+    let (reply, heard) = ask(&*chat(&server)).await;
+    assert_eq!(reply.unwrap_err().failure.evidence, "400 parameter refused");
+    assert_eq!((server.requests().len(), heard.corrected.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn what_a_provider_has_taught_outlives_a_reload() {
+    let server = Loopback::start([
+        refusing("max_tokens", BOUND),
+        stream(&[HEL, STOP, DONE]),
+        stream(&[HEL, STOP, DONE]),
+    ])
+    .await;
+    let before = chat(&server);
+    ask(&*before).await.0.unwrap();
+    let after = chat(&server);
+    after.inherit(&*before);
+    assert_eq!(ask(&*after).await.0.unwrap().text, "Hel");
+    assert_eq!(server.requests()[2].json()["max_completion_tokens"], 64);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use punctual::domain::failure::{Failure, FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::provider::{
     Capacity, ChatQuirks, Dialect, Limits, OnCancel, ProviderSettings,
 };
@@ -67,15 +67,8 @@ fn exchange() -> Exchange {
         temperature: None,
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
             structured: Structured::Instruct,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }

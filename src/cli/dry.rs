@@ -80,9 +80,6 @@ enum What {
         /// What was left out of them, because no window holds it.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         left_out: Vec<String>,
-        /// The most tokens that fit, where a prompt has more all the same.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        window: Option<u64>,
     },
     /// It is not needed.
     Skipped { why: String },
@@ -254,14 +251,12 @@ impl<'a> Looking<'a> {
         let failed = |step: &StepView<'_>| step.failure.map(|failure| failure.message.clone());
         let why = run.step(ix).as_ref().and_then(failed);
         if !prompts.is_empty() {
-            let longest = prompts.iter().map(|prompt| prompt.estimated_tokens).max();
-            let window = run.window(ix).filter(|window| longest > Some(*window));
-            return What::Rendered { prompts, left_out: run.left_off(ix), window };
+            return What::Rendered { prompts, left_out: run.left_off(ix) };
         }
         match (status, &of.work) {
             (Status::Skipped, _) => What::Skipped { why: laid.why_skipped(ix) },
             (Status::Ok | Status::Reused, WorkContent::Prompt(_)) => {
-                What::Rendered { prompts, left_out: Vec::new(), window: None }
+                What::Rendered { prompts, left_out: Vec::new() }
             }
             (status, WorkContent::Value(_)) if status.accepted() || laid.is_computed(ix) => {
                 let items = run.step(ix).into_iter().flat_map(|step| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::definition::raw::{RawBudget, RawSettings};
 use crate::definition::source::Spot;
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::domain::money::{Price, Usd};
 use crate::domain::provider::{
     Capacity, Dialect, Limits, OnCancel, ProviderSettings, ServerLimits, SimulatorSettings,
@@ -16,6 +16,7 @@ pub mod catalogue;
 mod found;
 mod lower;
 pub mod preset;
+mod profile;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -223,15 +224,12 @@ fn simulated_path(provider: &str, id: &str, dollars: (f64, f64), trust: f64) -> 
     ModelPath {
         provider: provider.to_owned(),
         profile: ModelProfile {
-            id: id.to_owned(),
             context: Some(200_000),
             max_output: Some(32_000),
             structured: Structured::Schema,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
             price,
             trust,
+            ..ModelProfile::plain(id)
         },
     }
 }

@@ -127,8 +127,22 @@ pub const SECRET: Place = place("a secret", &["env", "file"]);
 /// A logical model.
 pub const MODEL: Place = place("a model", &["paths", "faster", "stronger", "same_as", "not"]);
 /// A path of a model.
-pub const PATH: Place =
-    place("a path", &["provider", "model", "context", "max_output", "can", "price", "trust"]);
+pub const PATH: Place = place(
+    "a path",
+    &[
+        "provider",
+        "model",
+        "context",
+        "max_output",
+        "can",
+        "system",
+        "token_field",
+        "temperature",
+        "effort",
+        "price",
+        "trust",
+    ],
+);
 /// A price.
 pub const PRICE: Place = place("`price`", &["in", "out", "cached_in"]);
 /// `defaults` of `punctual.yaml`.

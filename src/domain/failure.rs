@@ -186,6 +186,22 @@ pub struct Failure {
     pub evidence: String,
     /// The provider's own words or ours, at most 500 characters, without secrets.
     pub message: String,
+    /// What precisely it speaks of, where that could be told.
+    pub about: Option<About>,
+}
+
+/// What precisely a failure speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A part of the request, by the provider's name for it.
+    Parameter(String),
+    /// A prompt beyond its limit, in tokens as the provider counts them.
+    Size {
+        /// What the prompt was.
+        prompt: u64,
+        /// What it may be.
+        most: u64,
+    },
 }
 
 impl Failure {
@@ -197,7 +213,7 @@ impl Failure {
         message: impl Into<String>,
     ) -> Self {
         let (evidence, message) = (evidence.into(), message.into());
-        Self { class, scope: Scope::Attempt, retry_after: None, evidence, message }
+        Self { class, scope: Scope::Attempt, retry_after: None, evidence, message, about: None }
     }
 
     /// What this failure says to everyone who uses the same path, quota or provider; `None` where it speaks of its

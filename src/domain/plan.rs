@@ -63,6 +63,8 @@ pub struct StepPlan {
     pub judged_by: Option<StepIx>,
     /// How often a validator may send its step back.
     pub revise: u32,
+    /// Whether there are lists in its prompt that may lose items.
+    pub shrinks: bool,
 }
 
 /// What does a step's work.

@@ -34,6 +34,7 @@ pub(super) struct Message {
 pub(super) enum News {
     Sent,
     Emitted { tokens: u64, text: String },
+    Corrected(String),
     Replied(Result<Reply, Broken>),
 }
 
@@ -55,7 +56,7 @@ pub(super) async fn attempt(
     let stop = overrun.clone();
     let (arrived, left) = (Mutex::default(), Notify::new());
     let news = Gathering { attempt, run: &run, clock, arrived, left };
-    let mut relay = Relay { news: &news, most, overrun };
+    let mut relay = Relay { news: &news, most, overrun, corrected: None };
     let mut reply = {
         let mut exchange = pin!(lane.provider().exchange(&launch.exchange, &mut relay));
         loop {
@@ -74,6 +75,9 @@ pub(super) async fn attempt(
     {
         let (input, output) = (launch.prompt_tokens, tokens);
         *usage = Some(Usage { input, cached_input: 0, output, estimated: true, cost: None });
+    }
+    if let Some(how) = relay.corrected.take() {
+        let _ = run.send(Message { attempt, news: News::Corrected(how) }).await;
     }
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
@@ -104,6 +108,8 @@ struct Relay<'a> {
     news: &'a Gathering<'a>,
     most: u64,
     overrun: Arc<Notify>,
+    /// A correction that had no place among the messages yet.
+    corrected: Option<String>,
 }
 
 fn overrun_by(launch: &Launch, most: u64) -> Broken {
@@ -170,5 +176,15 @@ impl Sink for Relay<'_> {
     fn usage(&mut self, usage: Usage) {
         let mut arrived = self.news.arrived();
         arrived.tokens = arrived.tokens.max(usage.output);
+    }
+
+    fn corrected(&mut self, how: &str) {
+        match self.news.run.try_reserve() {
+            Ok(place) => {
+                let news = News::Corrected(how.to_owned());
+                place.send(Message { attempt: self.news.attempt, news });
+            }
+            Err(_) => self.corrected = Some(how.to_owned()),
+        }
     }
 }

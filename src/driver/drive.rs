@@ -123,6 +123,14 @@ impl Loop {
             News::Emitted { tokens, text } => {
                 self.feed(|run, now| run.emitted(attempt, tokens, &text, now))
             }
+            News::Corrected(how) => {
+                tracing::warn!(attempt = attempt.0, how, "a refused request is sent once more");
+                self.shared.feed(|run, now| {
+                    run.corrected(attempt, how, now);
+                    Vec::new()
+                });
+                false
+            }
             News::Replied(reply) => {
                 self.abort.remove(&attempt);
                 self.feed(|run, now| run.replied(attempt, reply, now))

@@ -66,6 +66,7 @@ impl Lanes {
             old.door.gate().relimit(lane.door.gate().limits());
             old.door.freed.notify_one();
             let provider = lane.provider.clone();
+            provider.inherit(old.provider());
             *lane = Arc::new(Lane { provider, door: old.door.clone() });
         }
         self

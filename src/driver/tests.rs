@@ -110,9 +110,8 @@ impl Scripted {
             Act::Fail(after, class, retry_after) => {
                 sleep(Duration::from_millis(after)).await;
                 let scope = Scope::Path;
-                let (evidence, message) = (String::new(), format!("it says {class}"));
-                let failure = Failure { class, scope, retry_after, evidence, message };
-                return Err(failure.into());
+                let failure = Failure::of_attempt(class, "", format!("it says {class}"));
+                return Err(Failure { scope, retry_after, ..failure }.into());
             }
         };
         sleep(Duration::from_millis(after)).await;

@@ -64,6 +64,7 @@ impl Machine {
             return;
         }
         self.settle(attempt, usage, AttemptEnd::Failed, now);
+        self.note_overflow(attempt, &failure);
         self.close_paths(self.attempts[attempt.at()].spec.path, &failure, now);
         self.in_trouble(attempt, failure, 0, now);
     }

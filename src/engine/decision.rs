@@ -31,7 +31,7 @@ pub struct Decision {
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A step begins.
+    /// A step begins, or a prompt is made shorter.
     Prepare,
     /// An attempt is launched.
     Launch,
@@ -45,7 +45,7 @@ pub enum Kind {
     Accept,
     /// A validator sends a step back.
     Revise,
-    /// A step is not needed.
+    /// A step is not needed, or a path cannot take a prompt.
     Skip,
     /// A step or item cannot be had.
     Fail,
@@ -141,6 +141,10 @@ pub enum Reason {
     Withdrawn,
     /// An earlier run of the same call has validated it.
     Reused,
+    /// The prompt is longer than what this path takes beside the answer.
+    TooLong { path: PathIx, prompt_tokens: u64, room: u64 },
+    /// A prompt that overflowed is to have so many tokens.
+    Shrinks { prompt_tokens: u64, most: u64 },
 }
 
 /// A decision's reason in words.
@@ -220,6 +224,25 @@ impl fmt::Display for Words<'_> {
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
+            Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
+        }
+    }
+}
+
+impl Words<'_> {
+    /// The reasons that a prompt's size gives.
+    fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.decision.reason {
+            Reason::TooLong { path, prompt_tokens, room } => write!(
+                f,
+                "about {prompt_tokens} prompt tokens are more than the {room} that {} takes beside the answer",
+                self.plan.path(*path).label
+            ),
+            Reason::Shrinks { prompt_tokens, most } => write!(
+                f,
+                "about {prompt_tokens} prompt tokens did not fit: lists that may lose items are cut until {most} are left"
+            ),
+            _ => Ok(()),
         }
     }
 }

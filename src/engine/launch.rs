@@ -5,14 +5,14 @@ use super::decision::{Kind, Reason};
 use super::state::{AttemptState, Early, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
-use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
 use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
 use crate::policy::cutoff;
-use crate::policy::fallback::{Choice, Told, Trouble};
+use crate::policy::fallback::{Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
 
 /// Most attempts of one step or item in flight at once: one, and one extra.
@@ -60,28 +60,6 @@ impl Machine {
         state.active.push(item);
         state.items[at].phase = ItemPhase::Active;
         Some(item)
-    }
-
-    fn first_attempt(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
-        let state = &mut self.steps[step.at()];
-        state.item(item).started.get_or_insert(now);
-        let cause = if state.revisions > 0 { Cause::Revision } else { Cause::Primary };
-        let Some(model) = state.model else { return };
-        let open = |p: &PathIx| self.open_at[p.at()];
-        let paths = &self.plan.model(model).paths;
-        let best = paths.iter().copied().min_by_key(|p| open(p).max(now));
-        match best {
-            Some(path) if open(&path) < self.end_at => {
-                let at = open(&path).max(now);
-                let choice = Choice { path, model, cause, at, told: Told::Nothing };
-                let next = Next { choice, after: None, told_tokens: 0, held: false };
-                self.steps[step.at()].item(item).next = Some(next);
-            }
-            _ => {
-                let failure = self.no_open_path(step, model, now);
-                self.fail_item(step, item, failure, Reason::NoPath, now);
-            }
-        }
     }
 
     /// Launches what is decided and due, where attempts, race and budget allow.
@@ -171,7 +149,7 @@ impl Machine {
             return Err(Hold::Never(Reason::AttemptsUsed { attempts }, failure));
         }
         let profile = &self.plan.path(next.choice.path).profile;
-        let bound = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
+        let bound = profile.bound(max_tokens);
         let prompt = state.prompt_tokens.saturating_add(next.extra_tokens());
         let most = Reservation::most(prompt, bound, profile.price.as_ref());
         let closes_first = hedge == Hedge::Off && racing > 0;
@@ -209,7 +187,7 @@ impl Machine {
         let Some((policy, max_tokens)) = self.policy(step) else { return };
         let limits = cutoff::decide(policy.cutoff, share);
         let profile = &self.plan.path(choice.path).profile;
-        let max_tokens = profile.max_output.map_or(max_tokens, |most| max_tokens.min(most));
+        let max_tokens = profile.bound(max_tokens);
         let state = self.steps[step.at()].item(item);
         let n = u32::try_from(state.earlier + state.attempts.len() + 1).unwrap_or(u32::MAX);
         state.next = None;
@@ -266,7 +244,9 @@ impl Machine {
     /// Remembers what a follow-up was told, so that it is told once.
     fn note_told(&mut self, step: StepIx, item: ItemIx, next: &Next) {
         let state = self.steps[step.at()].item(item);
-        state.repaired = next.choice.told == Told::Violations;
+        // Also where there was no room to say what was wrong.
+        let repair = next.choice.cause == Cause::Repair;
+        state.repaired = repair || next.choice.told == Told::Violations;
         state.refused |= next.after.is_some_and(|(_, trouble)| {
             matches!(
                 trouble,

@@ -11,6 +11,7 @@
 //! | `Prepared` | `Preparing`, same round → `Running`, `Skipped`, `Ok` or `Failed` | ignored: the step was closed meanwhile |
 //! | `Sent`, `FirstToken`, `Emitted` | in flight: its clock starts or moves | ignored: it was closed meanwhile |
 //! | `Ended`, `Failed` | in flight: accepted, repaired, followed by another, or the item fails | ignored: it was closed and settled |
+//! | `Shrunk` | an item that waits for it: sent again where it fits, else it fails | ignored |
 //! | `Withdrawn` | the run is cancelled | ignored after the end |
 //! | `Woke` | deadlines, cutoffs and postponed launches that are due | nothing is due: no action |
 //!
@@ -25,6 +26,7 @@ mod launch;
 mod reaction;
 mod state;
 mod verdict;
+mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,6 +102,15 @@ pub enum Event {
         /// What it used, as far as known.
         usage: Usage,
     },
+    /// An item's prompt has been made shorter, as [`Action::Shrink`] asked.
+    Shrunk {
+        /// The step.
+        step: StepIx,
+        /// The item.
+        item: ItemIx,
+        /// Its tokens now; `None` where nothing may be taken out of it.
+        tokens: Option<u64>,
+    },
     /// The caller withdrew the call.
     Withdrawn,
     /// Time has passed.
@@ -154,6 +165,16 @@ pub enum Action {
         step: StepIx,
         /// 0, and one more each time its validator sends it back.
         round: u32,
+    },
+    /// Take items off the lists that may lose some, until an item's prompt has at most so many tokens, and report
+    /// [`Event::Shrunk`].
+    Shrink {
+        /// The step.
+        step: StepIx,
+        /// The item.
+        item: ItemIx,
+        /// Tokens.
+        most: u64,
     },
     /// Send a request.
     Launch(AttemptSpec),
@@ -225,6 +246,8 @@ pub struct Machine {
     in_flight: Vec<AttemptId>,
     ledger: Ledger,
     open_at: Vec<Timestamp>,
+    /// Per path: most tokens of a prompt, by our estimate, as a refusal has taught.
+    overflows: Vec<Option<u64>>,
     traffic: Vec<Traffic>,
     started: bool,
     /// When it was first seen that the run's time is up.
@@ -250,6 +273,7 @@ impl Machine {
             in_flight: Vec::new(),
             ledger: Ledger::new(plan.budget),
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
+            overflows: vec![None; plan.paths.len()],
             traffic: Vec::new(),
             started: false,
             concluding: None,
@@ -278,6 +302,7 @@ impl Machine {
             Event::Emitted { attempt, tokens } => self.emitted(attempt, tokens, now),
             Event::Ended { attempt, usage, verdict } => self.ended(attempt, usage, verdict, now),
             Event::Failed { attempt, failure, usage } => self.failed(attempt, failure, usage, now),
+            Event::Shrunk { step, item, tokens } => self.shrunk(step, item, tokens, now),
             Event::Withdrawn => self.finish(Outcome::Cancelled, now),
             Event::Woke => {}
         }

@@ -10,7 +10,7 @@ use crate::domain::plan::{OnSlow, PathPlan};
 use crate::domain::time::{Timestamp, show};
 use crate::policy::closing::{self, Closing};
 use crate::policy::cutoff::Signal;
-use crate::policy::fallback::{self, Choice, NoWay, Reaction, Trouble, View};
+use crate::policy::fallback::{self, Choice, NoWay, Reaction, Told, Trouble, View};
 
 impl Machine {
     /// An attempt has failed or its answer was invalid: waits for another that is relied on, or reacts.
@@ -50,6 +50,7 @@ impl Machine {
     fn react(&mut self, attempt: AttemptId, trouble: Trouble, told_tokens: u64, now: Timestamp) {
         match self.follow_up(attempt, trouble, now) {
             Ok(choice) => self.plan_next(attempt, trouble, choice, told_tokens),
+            Err(_) if self.ask_to_shrink(attempt, trouble, now) => {}
             Err(reason) => {
                 let (step, item) = self.place(attempt);
                 self.nothing_follows(step, item, trouble, reason, now);
@@ -68,9 +69,12 @@ impl Machine {
 
     fn plan_next(&mut self, after: AttemptId, trouble: Trouble, choice: Choice, told_tokens: u64) {
         let (step, item) = self.place(after);
-        let after = Some((after, trouble));
-        self.steps[step.at()].item(item).next =
-            Some(Next { choice, after, told_tokens, held: false });
+        let mut next = Next { choice, after: Some((after, trouble)), told_tokens, held: false };
+        // A prompt that fits is worth more than being told what went before.
+        if !self.takes(step, item, choice.path, next.extra_tokens()) {
+            next.choice.told = Told::Nothing;
+        }
+        self.steps[step.at()].item(item).next = Some(next);
     }
 
     /// What follows an attempt in trouble, or why nothing does.
@@ -88,7 +92,7 @@ impl Machine {
             of.filter(|a| !live || a.ended.is_none()).map(|a| a.spec.path).collect()
         };
         let (in_flight, used) = (paths(true), paths(false));
-        let unfit = self.unfit(&state.attempts);
+        let unfit = self.unfit(step, item);
         let of = &self.attempts[attempt.at()];
         let may_swap = state.swaps < policy.max_swaps;
         let view = View {
@@ -117,14 +121,17 @@ impl Machine {
         }
     }
 
-    /// Paths that the prompt these attempts carried does not fit: where it overflowed and wherever the window
-    /// is known to be no larger, and where the request itself was refused.
-    fn unfit(&self, attempts: &[AttemptId]) -> Vec<PathIx> {
-        let mut unfit = Vec::new();
-        for attempt in attempts.iter().map(|a| &self.attempts[a.at()]) {
+    /// Paths that cannot take the item's prompt: whose window is known to be too small, where a prompt no longer than
+    /// it overflowed and wherever the window is known to be no larger, and where the request itself was refused.
+    fn unfit(&self, step: StepIx, item: ItemIx) -> Vec<PathIx> {
+        let all = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| path);
+        let mut unfit: Vec<PathIx> = all.filter(|path| !self.takes(step, item, *path, 0)).collect();
+        let state = &self.steps[step.at()].items[item.at()];
+        for attempt in state.attempts.iter().map(|a| &self.attempts[a.at()]) {
             let path = attempt.spec.path;
+            let shorter = attempt.prompt_tokens <= state.prompt_tokens;
             match attempt.failure.as_ref().map_or(Closing::Nothing, closing::decide) {
-                Closing::TooSmall => {
+                Closing::TooSmall if shorter => {
                     let window = |path: &PathPlan| path.profile.context;
                     let limit = window(self.plan.path(path));
                     let small = |path: &PathPlan| {
@@ -135,14 +142,14 @@ impl Machine {
                     unfit.push(path);
                 }
                 Closing::Unfit => unfit.push(path),
-                Closing::Nothing | Closing::For(..) | Closing::ForRun(_) => {}
+                Closing::TooSmall | Closing::Nothing | Closing::For(..) | Closing::ForRun(_) => {}
             }
         }
         unfit
     }
 
     /// Nothing can be launched: what is in flight may still win, else the item fails.
-    fn nothing_follows(
+    pub(super) fn nothing_follows(
         &mut self,
         step: StepIx,
         item: ItemIx,

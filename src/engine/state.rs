@@ -75,6 +75,8 @@ pub(super) struct ItemState {
     pub(super) repaired: bool,
     pub(super) refused: bool,
     pub(super) failure: Option<Failure>,
+    /// The attempt whose prompt was too long, while a shorter one is waited for.
+    pub(super) shrinking: Option<AttemptId>,
 }
 
 /// A launch that is decided and waits for its time, for its place in the race or for budget.
@@ -309,6 +311,7 @@ impl ItemState {
             repaired: false,
             refused: false,
             failure: None,
+            shrinking: None,
         }
     }
 }

@@ -13,4 +13,5 @@ mod race;
 mod reaction;
 mod scenario;
 mod validator;
+mod window;
 mod words;

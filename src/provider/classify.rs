@@ -7,6 +7,7 @@
 mod body;
 mod cause;
 mod lost;
+mod size;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ pub use lost::{Lost, lost};
 
 use serde_json::Value;
 
-use crate::domain::failure::{Failure, FailureClass, Scope};
+use crate::domain::failure::{About, Failure, FailureClass, Scope};
 
 use super::retry_window;
 
@@ -84,7 +85,21 @@ pub fn response(head: &Head, body: &[u8]) -> Failure {
     let hint = if wait.is_some() { " + retry hint" } else { "" };
     let evidence = format!("{} {}{inside}{hint}", said.status, found.evidence);
     let message = words(head, &said, found.class);
-    Failure { class: found.class, scope: found.scope, retry_after: wait, evidence, message }
+    let about = about(&said, found.class);
+    Failure { class: found.class, scope: found.scope, retry_after: wait, evidence, message, about }
+}
+
+/// What precisely a refused request is refused for.
+fn about(said: &body::Said, class: FailureClass) -> Option<About> {
+    if matches!(class, FailureClass::UnsupportedParameter | FailureClass::BadRequest) {
+        return said.parameter.clone().map(About::Parameter);
+    }
+    if class != FailureClass::ContextOverflow {
+        return None;
+    }
+    let counted = said.counted.filter(|(prompt, most)| prompt > most);
+    let counted = counted.map(|(prompt, most)| About::Size { prompt, most });
+    counted.or_else(|| size::of(&said.text))
 }
 
 /// What an error inside a stream means. The stream's own headers say nothing about it.

@@ -1,54 +1,85 @@
 //! How an answer is made to fit its schema, where the dialect and the model allow it.
 
-use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+use serde_json::Value;
 
 use crate::domain::message::{Message, Speaker};
 use crate::domain::model::{Structured, SystemPrompt};
+use crate::schema::{inline, project, subset};
 
 use super::Exchange;
 
 /// The name given to the answer's schema or tool.
 pub const ANSWER: &str = "answer";
 
-/// Levels of nesting looked at in a schema; deeper ones do not count as portable.
-const MAX_DEPTH: u8 = 32;
-
 /// What is asked of the provider.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constraint<'a> {
     /// Nothing.
     None,
     /// A JSON object of any fields.
     Object,
-    /// An answer that fits the schema.
-    Schema(&'a Value),
-    /// A call of a tool whose parameters are the schema.
-    Tool(&'a Value),
+    /// An answer that fits the schema: what of it the model's subset can say.
+    Schema(Value),
+    /// A call of a tool whose parameters are the schema: in full, as tools' parameters are not compiled.
+    Tool(Cow<'a, Value>),
 }
 
 /// What `exchange` asks of the provider.
 ///
-/// Every provider wants an object at the root, so any other schema is left to the instructions.
+/// Every provider wants an object at the root, so any other schema is left to the instructions. A schema that the
+/// model's subset cannot say is asked for in the profile's other way.
 #[must_use]
 pub fn of(exchange: &Exchange) -> Constraint<'_> {
+    let profile = &exchange.profile;
     let Some(schema) = exchange.schema.as_deref() else { return Constraint::None };
-    if !is_object_schema(schema) {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Constraint::None;
     }
-    match exchange.profile.structured {
-        Structured::Schema => Constraint::Schema(schema),
-        Structured::Json => Constraint::Object,
-        Structured::Tool => Constraint::Tool(schema),
-        Structured::Instruct => Constraint::None,
+    match profile.structured {
+        Structured::Schema => match project(schema, profile.subset) {
+            Some(projected) => Constraint::Schema(projected),
+            None => beside(profile.fallback, schema),
+        },
+        other => beside(other, schema),
     }
+}
+
+/// What is asked where the provider does not keep to a schema.
+fn beside(structured: Structured, schema: &Value) -> Constraint<'_> {
+    match structured {
+        Structured::Json => Constraint::Object,
+        Structured::Tool => {
+            Constraint::Tool(inline(schema).map_or(Cow::Borrowed(schema), Cow::Owned))
+        }
+        Structured::Schema | Structured::Instruct => Constraint::None,
+    }
+}
+
+/// Whether a request of a schema says that it is to be kept to strictly, in dialects that ask.
+#[must_use]
+pub fn strict(exchange: &Exchange) -> bool {
+    subset::rules(exchange.profile.subset).strict
+}
+
+/// The word for how hard to think that is sent: the nearest one to what is wanted that the model takes.
+#[must_use]
+pub fn effort(exchange: &Exchange) -> Option<&'static str> {
+    exchange.profile.effort.nearest(exchange.effort.as_deref()?)
+}
+
+/// The temperature that is sent, where the model takes one.
+#[must_use]
+pub fn temperature(exchange: &Exchange) -> Option<f64> {
+    exchange.temperature.filter(|t| exchange.profile.temperature && t.is_finite())
 }
 
 /// The prompt as it is sent: instructions about the schema joined to the system prompt, and that merged
 /// into the first user turn where the model has no place for it.
 #[must_use]
 pub fn prompt(exchange: &Exchange) -> (Option<String>, Vec<Message>) {
-    let asked = of(exchange);
-    let told = matches!(asked, Constraint::None | Constraint::Object);
+    let told = matches!(of(exchange), Constraint::None | Constraint::Object);
     let instruction = exchange.schema.as_deref().filter(|_| told).map(instruction);
     let parts: Vec<&str> =
         exchange.prompt.system.iter().chain(&instruction).map(String::as_str).collect();
@@ -68,149 +99,91 @@ pub fn prompt(exchange: &Exchange) -> (Option<String>, Vec<Message>) {
     (None, turns)
 }
 
+/// Some servers refuse JSON mode unless the word json stands in the prompt, in small letters at that.
 fn instruction(schema: &Value) -> String {
     format!(
-        "Answer with one JSON value and nothing else: no prose around it, no code fence. It must be valid \
-         against this JSON Schema:\n{schema}"
+        "Answer with one JSON value and nothing else: no prose around it, no code fence, plain json. It must be \
+         valid against this JSON Schema:\n{schema}"
     )
-}
-
-fn is_object_schema(schema: &Value) -> bool {
-    schema.get("type").and_then(Value::as_str) == Some("object")
-}
-
-/// Whether a schema keeps to what strict decoding takes everywhere: closed objects whose every field is
-/// required, and none of the keywords in `refused`.
-#[must_use]
-pub fn strict_ready(schema: &Value) -> bool {
-    is_object_schema(schema) && portable(schema, &[], true, MAX_DEPTH)
-}
-
-/// Whether a schema keeps to what Anthropic's constrained decoding takes: closed objects, no bounds, no
-/// references.
-#[must_use]
-pub fn anthropic_ready(schema: &Value) -> bool {
-    const REFUSED: &[&str] = &[
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "pattern",
-        "$ref",
-    ];
-    is_object_schema(schema) && portable(schema, REFUSED, false, MAX_DEPTH)
-}
-
-fn portable(schema: &Value, refused: &[&str], all_required: bool, depth: u8) -> bool {
-    const NEVER: &[&str] = &[
-        "allOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "unevaluatedProperties",
-        "contains",
-        "prefixItems",
-        "uniqueItems",
-        "default",
-    ];
-    let Some(object) = schema.as_object().filter(|_| depth > 0) else { return false };
-    if object.keys().any(|k| NEVER.contains(&k.as_str()) || refused.contains(&k.as_str())) {
-        return false;
-    }
-    let inner = |s: &Value| portable(s, refused, all_required, depth - 1);
-    let of_map = |key: &str| match object.get(key) {
-        Some(Value::Object(map)) => map.values().all(inner),
-        other => other.is_none(),
-    };
-    let items = object.get("items").is_none_or(inner);
-    let any = object.get("anyOf").is_none_or(|v| v.as_array().is_some_and(|a| a.iter().all(inner)));
-    let closed = !is_object(object)
-        || (object.get("additionalProperties") == Some(&Value::Bool(false))
-            && (!all_required || requires_all(object)));
-    closed && items && any && of_map("properties") && of_map("$defs")
-}
-
-fn is_object(schema: &Map<String, Value>) -> bool {
-    let named = |v: &Value| v.as_str() == Some("object");
-    let by_type = schema
-        .get("type")
-        .is_some_and(|t| named(t) || t.as_array().is_some_and(|types| types.iter().any(named)));
-    by_type || schema.contains_key("properties")
-}
-
-fn requires_all(schema: &Map<String, Value>) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    let names = |key: &String| {
-        required.is_some_and(|list| list.iter().any(|name| name.as_str() == Some(key.as_str())))
-    };
-    schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .is_none_or(|fields| fields.keys().all(names))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
+    use crate::domain::message::Prompt;
+    use crate::domain::model::{Efforts, ModelProfile, Subset};
+    use crate::provider::Draw;
 
-    fn closed(fields: &Value, required: &Value) -> Value {
-        json!({
-            "type": "object",
-            "properties": fields,
-            "required": required,
-            "additionalProperties": false,
-        })
-    }
-
-    #[test]
-    fn strict_decoding_wants_closed_objects_with_every_field_required() {
-        let inner = closed(&json!({"n": {"type": ["integer", "null"]}}), &json!(["n"]));
-        let ready = closed(&json!({"list": {"type": "array", "items": inner}}), &json!(["list"]));
-        assert!(strict_ready(&ready) && anthropic_ready(&ready));
-        let optional = closed(&json!({"n": {"type": "integer"}}), &json!([]));
-        assert!(!strict_ready(&optional) && anthropic_ready(&optional));
-        let nested = closed(&json!({"o": optional}), &json!(["o"]));
-        assert!(!strict_ready(&nested));
-        let open = json!({"type": "object", "properties": {}});
-        assert!(!strict_ready(&open) && !anthropic_ready(&open));
-        let list = json!({"type": "array", "items": {"type": "string"}});
-        assert!(!strict_ready(&list));
-    }
-
-    #[test]
-    fn keywords_outside_the_subset_are_found_at_any_depth() {
-        for keyword in ["allOf", "oneOf", "patternProperties", "default"] {
-            let field = json!({"type": "string", keyword: []});
-            let schema = closed(&json!({"list": {"anyOf": [field]}}), &json!(["list"]));
-            assert!(!strict_ready(&schema), "{keyword}");
+    fn exchange(schema: Value, profile: ModelProfile) -> Exchange {
+        Exchange {
+            prompt: Prompt { system: None, messages: vec![Message::user("Which city?")] },
+            schema: Some(Arc::new(schema)),
+            max_tokens: 64,
+            temperature: Some(0.5),
+            effort: Some("max".to_owned()),
+            profile: Arc::new(profile),
+            draw: Draw::default(),
         }
-        let bounded = closed(&json!({"n": {"type": "integer", "minimum": 1}}), &json!(["n"]));
-        assert!(strict_ready(&bounded) && !anthropic_ready(&bounded));
-        let named = closed(&json!({"default": {"type": "string"}}), &json!(["default"]));
-        assert!(strict_ready(&named), "a field may be called what a keyword is called");
+    }
+
+    fn closed(fields: &Value) -> Value {
+        json!({"type": "object", "properties": fields, "required": [], "additionalProperties": false})
+    }
+
+    fn asking(structured: Structured, fallback: Structured) -> ModelProfile {
+        ModelProfile { structured, fallback, subset: Subset::OpenAi, ..ModelProfile::plain("m") }
     }
 
     #[test]
-    fn a_schema_nested_without_end_is_not_portable() {
-        let mut schema = json!({"type": "string"});
-        for _ in 0..200 {
-            schema = closed(&json!({"inner": schema}), &json!(["inner"]));
+    fn a_schema_that_the_subset_cannot_say_is_asked_for_in_the_other_way() {
+        let free = closed(&json!({"a": {"type": "object"}}));
+        for (fallback, expected) in [
+            (Structured::Json, Constraint::Object),
+            (Structured::Tool, Constraint::Tool(Cow::Borrowed(&free))),
+            (Structured::Instruct, Constraint::None),
+            (Structured::Schema, Constraint::None),
+        ] {
+            let exchange = exchange(free.clone(), asking(Structured::Schema, fallback));
+            assert_eq!(of(&exchange), expected);
+            let told = matches!(expected, Constraint::None | Constraint::Object);
+            let (system, _) = prompt(&exchange);
+            assert_eq!(
+                system.is_some_and(|text| text.contains("json") && text.contains("\"a\"")),
+                told
+            );
         }
-        assert!(!strict_ready(&schema));
+        let plain = closed(&json!({"a": {"type": "string"}}));
+        let exchange = exchange(plain, asking(Structured::Schema, Structured::Json));
+        let Constraint::Schema(asked) = of(&exchange) else { panic!("{:?}", of(&exchange)) };
+        assert_eq!(asked["required"], json!(["a"]), "every key is required, and may be null");
+        assert_eq!(prompt(&exchange).0, None);
+    }
+
+    #[test]
+    fn a_tools_parameters_hold_the_whole_schema_without_references() {
+        let mut source = closed(&json!({"a": {"$ref": "#/$defs/a"}}));
+        source["$defs"] = json!({"a": {"type": "integer", "minimum": 1}});
+        let exchange = exchange(source, asking(Structured::Tool, Structured::Instruct));
+        let Constraint::Tool(asked) = of(&exchange) else { panic!("{:?}", of(&exchange)) };
+        assert_eq!(*asked, closed(&json!({"a": {"type": "integer", "minimum": 1}})));
+    }
+
+    #[test]
+    fn temperature_and_effort_are_sent_where_they_are_taken() {
+        let takes = |temperature, words: &[&str]| ModelProfile {
+            temperature,
+            effort: Efforts::of(words.iter().copied()),
+            ..ModelProfile::plain("m")
+        };
+        let of = |profile| {
+            let exchange = exchange(json!({}), profile);
+            (temperature(&exchange), effort(&exchange))
+        };
+        assert_eq!(of(takes(true, &["low", "high"])), (Some(0.5), Some("high")));
+        assert_eq!(of(takes(false, &[])), (None, None));
     }
 }

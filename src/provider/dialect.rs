@@ -75,3 +75,150 @@ pub trait Decoder: Send {
     /// Ends a reply that failed, keeping what had arrived.
     fn abort(self: Box<Self>, failure: Failure) -> Broken;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::message::{Message, Prompt};
+    use crate::domain::model::{Efforts, ModelProfile, Structured, Subset};
+    use crate::domain::provider::ChatQuirks;
+    use crate::provider::anthropic::Anthropic;
+    use crate::provider::chat::Chat;
+    use crate::provider::gemini::Gemini;
+    use crate::provider::responses::Responses;
+    use crate::provider::{Draw, Exchange};
+
+    /// Everything that may stand in a request: what the neutral form holds, in each dialect's words. Neither
+    /// reasoning nor a cache hint nor an id of another vendor's conversation has a name here.
+    const KNOWN: [&str; 48] = [
+        "model",
+        "messages",
+        "role",
+        "content",
+        "system",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "reasoning_effort",
+        "stream",
+        "stream_options",
+        "include_usage",
+        "response_format",
+        "type",
+        "json_schema",
+        "name",
+        "strict",
+        "schema",
+        "tools",
+        "function",
+        "description",
+        "parameters",
+        "tool_choice",
+        "input_schema",
+        "output_config",
+        "format",
+        "effort",
+        // Responses.
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "reasoning",
+        "store",
+        "text",
+        // Gemini.
+        "systemInstruction",
+        "contents",
+        "parts",
+        "generationConfig",
+        "maxOutputTokens",
+        "thinkingConfig",
+        "thinkingLevel",
+        "responseMimeType",
+        "responseJsonSchema",
+        "functionDeclarations",
+        "parametersJsonSchema",
+        "toolConfig",
+        "functionCallingConfig",
+        "mode",
+        "allowedFunctionNames",
+    ];
+
+    /// The keys of a body, those of the answer's schema apart.
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    found.push(key.clone());
+                    if ![
+                        "schema",
+                        "parameters",
+                        "input_schema",
+                        "responseJsonSchema",
+                        "parametersJsonSchema",
+                    ]
+                    .contains(&key.as_str())
+                    {
+                        keys(value, found);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn no_dialect_sends_anything_but_what_the_neutral_form_holds() {
+        let quirks = ChatQuirks::NONE;
+        let dialects: [Box<dyn Dialect>; 4] =
+            [Box::new(Chat { quirks }), Box::new(Responses), Box::new(Anthropic), Box::new(Gemini)];
+        let schema = json!({
+            "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+            "additionalProperties": false,
+        });
+        for dialect in &dialects {
+            for structured in
+                [Structured::Schema, Structured::Json, Structured::Tool, Structured::Instruct]
+            {
+                let exchange = Exchange {
+                    prompt: Prompt {
+                        system: Some("Be brief.".to_owned()),
+                        messages: vec![
+                            Message::user("Which city?"),
+                            Message::assistant("<think>Hm</think> Rome"),
+                            Message::user("No."),
+                        ],
+                    },
+                    schema: Some(Arc::new(schema.clone())),
+                    max_tokens: 64,
+                    temperature: Some(0.5),
+                    effort: Some("low".to_owned()),
+                    profile: Arc::new(ModelProfile {
+                        structured,
+                        subset: Subset::OpenAi,
+                        effort: Efforts::of(["low"]),
+                        ..ModelProfile::plain("m")
+                    }),
+                    draw: Draw { run: 7, workflow: "flow".to_owned(), ..Draw::default() },
+                };
+                let body = dialect.encode(&exchange).body;
+                let mut found = Vec::new();
+                keys(&body, &mut found);
+                for key in found {
+                    assert!(KNOWN.contains(&key.as_str()), "{key} in {body}");
+                }
+                let places = ["messages", "input", "contents"];
+                let turns = places.iter().find_map(|place| body[*place].as_array()).unwrap();
+                for turn in turns {
+                    let turn = turn.as_object().unwrap();
+                    let said = turn.get("content").or_else(|| turn["parts"][0].get("text"));
+                    assert!(turn.len() == 2 && said.is_some_and(Value::is_string), "{turn:?}");
+                }
+            }
+        }
+    }
+}

@@ -116,7 +116,12 @@ fn read(frame: &[u8]) -> Result<Event, Unreadable> {
                 Map::from_iter([("message".to_owned(), Value::from(words))]),
             )
         }
-        _ => Event { name: header(":event-type"), data: payload.into_owned(), unknown: Vec::new() },
+        _ => Event {
+            name: header(":event-type"),
+            data: payload.into_owned(),
+            unknown: Vec::new(),
+            garbled: false,
+        },
     })
 }
 
@@ -124,5 +129,10 @@ fn read(frame: &[u8]) -> Result<Event, Unreadable> {
 fn failed(kind: Option<String>, mut said: Map<String, Value>) -> Event {
     let kind = kind.unwrap_or_default();
     said.insert("type".to_owned(), kind.clone().into());
-    Event { name: Some(kind), data: json!({"error": said}).to_string(), unknown: Vec::new() }
+    Event {
+        name: Some(kind),
+        data: json!({"error": said}).to_string(),
+        unknown: Vec::new(),
+        garbled: false,
+    }
 }

@@ -10,7 +10,7 @@ use super::dialect::Dialect;
 use super::reader::{Reader, Wants};
 use super::{Broken, Draw, Exchange, Reply, Sink};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 
 /// The schema of `{"city": …}`, as strict decoding wants it.
 pub fn city() -> Value {
@@ -40,15 +40,9 @@ pub fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }

@@ -12,12 +12,14 @@ pub mod bedrock;
 pub mod chat;
 pub mod classify;
 pub mod constraint;
+pub mod correction;
 pub mod dialect;
 #[cfg(feature = "bedrock")]
 pub mod event_stream;
 #[cfg(test)]
 mod fixture;
 pub mod gemini;
+pub mod lesson;
 pub mod reader;
 pub mod registry;
 pub mod remaining;
@@ -42,6 +44,8 @@ use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
 use crate::domain::provider::Remaining;
+
+use lesson::Lessons;
 
 /// One request to one model.
 #[derive(Clone, Debug)]
@@ -93,6 +97,8 @@ pub trait Sink: Send {
     fn piece(&mut self, text: &str, tokens: u64);
     /// The provider has counted, so far.
     fn usage(&mut self, usage: Usage);
+    /// The request was refused for a part of it, and is sent once more, changed in this way.
+    fn corrected(&mut self, _how: &str) {}
 }
 
 /// A complete reply.
@@ -139,4 +145,16 @@ pub trait Provider: Send + Sync {
         exchange: &'a Exchange,
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Broken>>;
+
+    /// What its refusals have taught.
+    fn lessons(&self) -> Option<&Lessons> {
+        None
+    }
+
+    /// Takes over what `before`, the provider of the same name until now, has learned.
+    fn inherit(&self, before: &dyn Provider) {
+        if let (Some(own), Some(learned)) = (self.lessons(), before.lessons()) {
+            own.inherit(learned);
+        }
+    }
 }

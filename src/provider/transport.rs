@@ -16,7 +16,9 @@ use tokio::time::{Sleep, sleep};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 
 use super::classify::{Head, Lost, brief, lost};
+use super::correction::Correction;
 use super::dialect::Dialect;
+use super::lesson::Lessons;
 use super::reader::{Reader, Wants};
 use super::secret::Secret;
 use super::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
@@ -116,6 +118,7 @@ pub struct HttpProvider {
     headers: HeaderMap,
     secrets: Vec<Secret>,
     signer: Option<Box<dyn Sign>>,
+    lessons: Lessons,
 }
 
 impl HttpProvider {
@@ -129,13 +132,53 @@ impl HttpProvider {
         headers: HeaderMap,
         secrets: Vec<Secret>,
     ) -> Self {
-        Self { dialect, base, client, headers, secrets, signer: None }
+        let lessons = Lessons::default();
+        Self { dialect, base, client, headers, secrets, signer: None, lessons }
     }
 
     /// The same provider, whose requests are signed.
     #[must_use]
     pub fn signed(self, signer: Box<dyn Sign>) -> Self {
         Self { signer: Some(signer), ..self }
+    }
+
+    /// Sends `exchange` as it is known by now to be taken, and once more where it is refused for a part of it that can
+    /// be left out or said in another way.
+    async fn settle(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
+        let sent = self.lessons.apply(exchange);
+        let refused = match self.send(&sent, sink).await {
+            Ok(reply) => return Ok(reply),
+            Err(broken) => broken,
+        };
+        let Some((correction, again)) = self.corrected(&sent, &refused) else {
+            return Err(refused);
+        };
+        let first = refused.failure.evidence;
+        sink.corrected(&format!("{correction} ({first})"));
+        let mut broken = match self.send(&again, sink).await {
+            Ok(reply) => return Ok(reply),
+            Err(broken) => broken,
+        };
+        // The attempt is over; the next one of this model begins with both.
+        let _ = self.corrected(&again, &broken);
+        broken.failure.evidence =
+            format!("{}; before it {first}, then {correction}", broken.failure.evidence);
+        Err(broken)
+    }
+
+    /// What a refusal corrects, and the exchange so corrected. It is remembered where it changes the request.
+    fn corrected(&self, sent: &Exchange, broken: &Broken) -> Option<(Correction, Exchange)> {
+        if !broken.partial.is_empty() {
+            return None;
+        }
+        let correction = Correction::of(&broken.failure, sent)?;
+        let mut again = sent.clone();
+        correction.apply(&mut again);
+        if self.dialect.encode(&again) == self.dialect.encode(sent) {
+            return None;
+        }
+        self.lessons.learn(sent, correction);
+        Some((correction, again))
     }
 
     async fn send(&self, exchange: &Exchange, sink: &mut dyn Sink) -> Result<Reply, Broken> {
@@ -293,8 +336,12 @@ impl Provider for HttpProvider {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Broken>> {
         Box::pin(
-            async move { self.send(exchange, sink).await.map_err(|broken| self.struck(broken)) },
+            async move { self.settle(exchange, sink).await.map_err(|broken| self.struck(broken)) },
         )
+    }
+
+    fn lessons(&self) -> Option<&Lessons> {
+        Some(&self.lessons)
     }
 }
 

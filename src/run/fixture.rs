@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::domain::money::{Price, Usd};
 use crate::domain::plan::{
     Budget, EachPlan, ModelPlan, Need, NeedKind, PathPlan, Plan, Policy, ProviderPlan, Role,
@@ -37,15 +37,11 @@ pub(crate) fn path(provider: u16, name: &str, id: &str) -> PathPlan {
         label: format!("{name}/{id}"),
         provider: ProviderIx(provider),
         profile: ModelProfile {
-            id: id.to_owned(),
             context: Some(32_000),
-            max_output: None,
             structured: Structured::Schema,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
             price: Some(price),
             trust: 0.99,
+            ..ModelProfile::plain(id)
         },
     }
 }
@@ -95,6 +91,7 @@ impl Build {
             validates: None,
             judged_by: None,
             revise: 0,
+            shrinks: false,
         });
         let schema = json!({
             "type": "object", "properties": {"text": {"type": "string"}},

@@ -66,17 +66,15 @@ impl Run {
         cut.map(|list| format!("{}[{}..{}]", list.path.join("."), list.kept, list.of)).collect()
     }
 
-    /// The tokens that a prompt may have at most to fit the largest window among the step's paths, its answer beside it;
-    /// `None` where one of them is not known.
+    /// The tokens that a prompt may have at most to fit the largest window among the step's paths, its answer beside it,
+    /// those of linked models too where a larger one may be looked for; `None` where one of them is not known.
     #[must_use]
     pub fn window(&self, step: StepIx) -> Option<u64> {
         let plan = &self.workflow.plan;
-        let Work::Model { model, max_tokens, .. } = &plan.step(step).work else { return None };
-        let windows = plan.model(*model).paths.iter().map(|path| {
-            let profile = &plan.path(*path).profile;
-            let answer = profile.max_output.map_or(*max_tokens, |most| (*max_tokens).min(most));
-            Some(profile.context?.saturating_sub(u64::from(answer)))
-        });
-        windows.collect::<Option<Vec<u64>>>()?.into_iter().max()
+        let Work::Model { model, .. } = &plan.step(step).work else { return None };
+        let models = self.machine.windows_of(step, *model);
+        let paths = models.iter().flat_map(|model| &plan.model(*model).paths);
+        let rooms = paths.map(|path| self.machine.room(step, *path));
+        rooms.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 }

@@ -73,6 +73,8 @@ pub struct Run {
     content: Content,
     answers: BTreeMap<AttemptId, Answered>,
     decisions: Vec<Decision>,
+    /// Requests that were refused for a part of them and sent once more, and how they were changed.
+    corrections: Vec<(Timestamp, AttemptId, String)>,
     /// Names this run's draws.
     seed: u64,
     /// Tells its input apart, where a simulator may know it; else 0.
@@ -127,6 +129,7 @@ impl Run {
             workflow,
             answers: BTreeMap::new(),
             decisions: Vec::new(),
+            corrections: Vec::new(),
             seed,
             output: None,
             simulated: false,
@@ -206,6 +209,12 @@ impl Run {
             self.answers.entry(attempt).or_default().text.push_str(text);
         }
         self.feed(Event::Emitted { attempt, tokens }, now)
+    }
+
+    /// An attempt's request was refused for a part of it, and is sent once more, changed in this way. One attempt
+    /// all the same: nothing follows from it but a line in the report.
+    pub fn corrected(&mut self, attempt: AttemptId, how: String, now: Timestamp) {
+        self.corrections.push((now, attempt, how));
     }
 
     /// An attempt has ended.
@@ -304,6 +313,7 @@ impl Run {
         self.answers = BTreeMap::new();
         self.sent = None;
         self.decisions = Vec::new();
+        self.corrections = Vec::new();
         self.output = None;
     }
 
@@ -319,6 +329,10 @@ impl Run {
                     Action::Prepare { step, round } => {
                         let result = self.prepare(step);
                         events.push_back(Event::Prepared { step, round, result });
+                    }
+                    Action::Shrink { step, item, most } => {
+                        let tokens = self.shrink_further(step, item, most);
+                        events.push_back(Event::Shrunk { step, item, tokens });
                     }
                     Action::Launch(spec) => self.launch(&spec, now, &mut effects, &mut events),
                     Action::Cancel { attempt } => effects.push(Effect::Cancel(attempt)),

@@ -253,7 +253,21 @@ impl Run {
 
     fn decision_reports(&self) -> Vec<DecisionReport> {
         let plan = &self.workflow.plan;
-        self.decisions
+        let corrected = self.corrections.iter().filter_map(|(at, attempt, how)| {
+            let spec = self.machine.attempt(*attempt)?.spec;
+            let step = plan.step(spec.step);
+            let label = &plan.path(spec.path).label;
+            Some(DecisionReport {
+                at_ms: at.millis(),
+                step: Some(step.name.clone()),
+                item: step.each.map(|_| self.content.place(spec.step, spec.item)),
+                action: "correct".to_owned(),
+                reason: format!("{label} refused a part of the request; sent again: {how}"),
+            })
+        });
+        let corrected: Vec<DecisionReport> = corrected.collect();
+        let mut reports: Vec<DecisionReport> = self
+            .decisions
             .iter()
             .map(|decision| DecisionReport {
                 at_ms: decision.at.millis(),
@@ -265,7 +279,10 @@ impl Run {
                 action: decision.kind.as_str().to_owned(),
                 reason: Words { decision, plan }.to_string(),
             })
-            .collect()
+            .chain(corrected)
+            .collect();
+        reports.sort_by_key(|report| report.at_ms);
+        reports
     }
 
     /// The result, once there is one.

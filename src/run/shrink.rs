@@ -1,5 +1,7 @@
-//! How long a step's prompts are, and what is taken out of them where no model's window holds them: items at the
-//! tail of the lists that `shrink` names, in its order, and nothing else.
+//! How long a step's prompts are, and what is taken out of them where no model's window holds them, or a provider has
+//! said that it does not: items at the tail of the lists that `shrink` names, in its order, and nothing else.
+
+use std::ops::Range;
 
 use super::{Run, prompt};
 use crate::domain::failure::{Failure, FailureClass};
@@ -45,7 +47,7 @@ pub(super) fn unrendered(place: Option<u32>, error: &RenderError) -> Failure {
 
 impl Run {
     /// The tokens of each item's prompt. Lists that may shrink are shortened as far as the longest prompt needs,
-    /// never below one item: what does not fit even so is sent as it is, and its failure is honest.
+    /// never below one item: what does not fit even so has no path to be sent to, and its failure is honest.
     pub(super) fn shrink_to_fit(
         &mut self,
         step: StepIx,
@@ -54,45 +56,82 @@ impl Run {
         count: usize,
     ) -> Result<Vec<u64>, Unrendered> {
         self.content.keep(step, Vec::new());
+        let items = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let whole = self.measure(step, of, prompt, items.clone())?;
         let window = self.window(step);
-        let mut sizes = self.measure(step, of, prompt, count)?;
-        if prompt.shrink.is_empty() || sizes.fit(window) {
-            return sizes.tokens();
+        if whole.fit(window) {
+            return whole.tokens();
         }
-        let mut kept: Vec<Kept> = Vec::new();
+        self.cut_lists(step, of, prompt, items, window)?.unwrap_or(whole).tokens()
+    }
+
+    /// Makes one item's prompt shorter, to `most` tokens where the lists that may shrink allow it: its tokens then;
+    /// `None` where nothing more may be taken out of it.
+    pub(super) fn shrink_further(&mut self, step: StepIx, item: ItemIx, most: u64) -> Option<u64> {
+        let workflow = self.workflow.clone();
+        let of = &workflow.steps[step.at()];
+        let WorkContent::Prompt(prompt) = &of.work else { return None };
+        self.set_feedback(step);
+        let items = item.0..item.0.saturating_add(1);
+        // It was rendered before, from the same values.
+        let cut = self.cut_lists(step, of, prompt, items, Some(most)).ok()??;
+        cut.tokens.first().copied()
+    }
+
+    /// Cuts the lists that may shrink, until the prompts of `items` fit the window or each list has one item: how long
+    /// they are then. `None` where no list can be cut.
+    fn cut_lists(
+        &mut self,
+        step: StepIx,
+        of: &StepContent,
+        prompt: &PromptContent,
+        items: Range<u32>,
+        window: Option<u64>,
+    ) -> Result<Option<Sizes>, Unrendered> {
+        let mut kept: Vec<Kept> = self.content.kept(step).to_vec();
+        let mut sizes = None;
         for path in &prompt.shrink {
-            let Some(items) = self.content.length(path).filter(|items| *items > 1) else {
+            let whole = self.content.length(path);
+            let cut = kept.iter().find(|cut| cut.path == *path).map(|cut| cut.kept);
+            let Some((shown, whole)) = cut.or(whole).zip(whole).filter(|(shown, _)| *shown > 1)
+            else {
                 continue;
             };
+            let shorter = |kept: &[Kept], items: usize| -> Vec<Kept> {
+                let others = kept.iter().filter(|cut| cut.path != *path).cloned();
+                let this = Kept { path: path.clone(), kept: items, of: whole };
+                others.chain([this]).collect()
+            };
             // The most items that fit, else one.
-            let (mut fewest, mut too_many) = (1, items);
+            let (mut fewest, mut too_many) = (1, shown);
             while too_many - fewest > 1 {
                 let middle = fewest + (too_many - fewest) / 2;
-                let shorter = Kept { path: path.clone(), kept: middle, of: items };
-                self.content.keep(step, [kept.clone(), vec![shorter]].concat());
-                if self.measure(step, of, prompt, count)?.fit(window) {
+                self.content.keep(step, shorter(&kept, middle));
+                if self.measure(step, of, prompt, items.clone())?.fit(window) {
                     fewest = middle;
                 } else {
                     too_many = middle;
                 }
             }
-            kept.push(Kept { path: path.clone(), kept: fewest, of: items });
+            kept = shorter(&kept, fewest);
             self.content.keep(step, kept.clone());
-            sizes = self.measure(step, of, prompt, count)?;
-            if sizes.fit(window) {
+            let now = self.measure(step, of, prompt, items.clone())?;
+            let enough = now.fit(window);
+            sizes = Some(now);
+            if enough {
                 break;
             }
         }
-        sizes.tokens()
+        Ok(sizes)
     }
 
-    /// The tokens of each item's prompt as it stands.
+    /// How long the prompts of these items are as they stand.
     fn measure(
         &mut self,
         step: StepIx,
         of: &StepContent,
         prompt: &PromptContent,
-        count: usize,
+        items: Range<u32>,
     ) -> Result<Sizes, Unrendered> {
         let of_messages =
             |messages: Vec<Message>| Prompt { system: None, messages }.estimated_tokens();
@@ -101,8 +140,8 @@ impl Run {
         let before = of_messages(self.history(prompt));
         let added = prompt::instruction_tokens(&prompt.answer) + review + before;
         let shown = self.shown_later(step);
-        let mut sizes = Sizes { tokens: Vec::with_capacity(count), beyond: None };
-        for item in (0..u32::try_from(count).unwrap_or(u32::MAX)).map(ItemIx) {
+        let mut sizes = Sizes { tokens: Vec::with_capacity(items.len()), beyond: None };
+        for item in items.map(ItemIx) {
             let rendered = match self.content.render(step, item, of, prompt) {
                 Ok(rendered) => rendered,
                 Err(error) if error.too_much => {

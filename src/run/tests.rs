@@ -243,4 +243,40 @@ fn what_needs_no_model_is_computed_of_what_is_there_when_time_is_up() {
     assert_eq!(run.output(), Some(&json!({"size": 2})));
 }
 
+#[test]
+fn a_corrected_request_is_one_attempt_and_a_line_in_the_report() {
+    let flow = build().step("draft", "Write about {{ input.text }}.").output("text", "draft.text");
+    let input = json!({"text": "hello", "list": []});
+    let mut run = Run::new(RunId::new(1), flow.done(), input, Duration::from_secs(20), 7);
+    run.start(Vec::new(), Timestamp::ZERO);
+    run.sent(AttemptId(0), Timestamp::from_millis(5));
+    run.corrected(
+        AttemptId(0),
+        "`temperature` is not sent (400)".to_owned(),
+        Timestamp::from_millis(9),
+    );
+    let text = json!({"text": "hi"}).to_string();
+    let reply = Reply { text, usage: Usage::default(), invented: false, remaining: None };
+    run.replied(AttemptId(0), Ok(reply), Timestamp::from_millis(900));
+    let report = run.report("", Timestamp::from_millis(900));
+    assert_eq!((report.outcome.as_str(), report.steps[0].attempts.len()), ("delivered", 1));
+    let told: Vec<(&str, u64)> =
+        report.decisions.iter().map(|row| (row.action.as_str(), row.at_ms)).collect();
+    assert_eq!(
+        told,
+        [
+            ("prepare", 0),
+            ("launch", 0),
+            ("correct", 9),
+            ("accept", 900),
+            ("close", 900),
+            ("finish", 900)
+        ]
+    );
+    assert_eq!(
+        report.decisions[2].reason,
+        "a/one refused a part of the request; sent again: `temperature` is not sent (400)"
+    );
+}
+
 mod swap;

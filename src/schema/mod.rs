@@ -24,6 +24,7 @@ pub mod project;
 mod relaxed;
 mod shape;
 mod strict;
+pub mod subset;
 mod violation;
 
 #[cfg(test)]
@@ -31,7 +32,7 @@ mod tests;
 
 pub use extract::{ExtractError, extract};
 pub use portable::inline;
-pub use project::{Subset, project};
+pub use project::project;
 
 /// Most violations one validation reports.
 pub const MAX_VIOLATIONS: usize = 20;

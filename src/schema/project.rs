@@ -5,60 +5,56 @@
 use serde_json::{Map, Value, json};
 
 use super::portable;
+use super::subset::{Rules, rules};
+use crate::domain::model::Subset;
 
-/// A provider's subset of JSON Schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subset {
-    /// Standard schemas, references inlined: vLLM, llama.cpp, Mistral, Gemini's `responseJsonSchema`.
-    Full,
-    /// `OpenAI`'s strict mode (also Azure, Groq): every key required, an optional one nullable, objects closed,
-    /// no bounds. An explicit null for an optional key comes back: see [`super::Schema::drop_absent`].
-    OpenAiStrict,
-    /// Anthropic's `output_config` (also Bedrock): objects closed, no bounds, few optional keys and unions.
-    Anthropic,
-}
-
-/// Levels of objects and lists in `OpenAI`'s strict mode.
-const OPENAI_DEPTH: usize = 10;
-/// Properties of all objects together in `OpenAI`'s strict mode.
-const OPENAI_PROPERTIES: usize = 5_000;
-/// Optional properties of all objects together that Anthropic's grammar takes.
-const ANTHROPIC_OPTIONAL: usize = 24;
-/// Unions of all levels together that Anthropic's grammar takes.
-const ANTHROPIC_UNIONS: usize = 16;
-
-/// `schema` in a provider's subset. `None` where the subset cannot say it: an object with free keys, a value
-/// of any type, recursion, alternatives by `allOf` or `if`; the caller then falls back to instructions.
+/// `schema` in a provider's subset. `None` where the subset cannot say it: an object with free keys where objects must
+/// be closed, a value of any type, recursion, alternatives by `allOf` or `if`, or more of anything than it takes; the
+/// caller then asks in another way.
+///
+/// Where the subset wants every key, an optional one may be null: [`super::Schema::drop_absent`] takes such nulls out
+/// of the answer.
 #[must_use]
 pub fn project(schema: &Value, subset: Subset) -> Option<Value> {
     let flat = portable::inline(schema).ok()?;
-    let mut projector = Projector { subset, properties: 0, optional: 0, unions: 0 };
-    match subset {
-        Subset::Full => Some(flat),
-        Subset::OpenAiStrict => {
-            let projected = projector.project(&flat, 0)?;
-            (projector.properties <= OPENAI_PROPERTIES).then_some(projected)
-        }
-        Subset::Anthropic => {
-            let projected = projector.project(&flat, 0)?;
-            let fits =
-                projector.optional <= ANTHROPIC_OPTIONAL && projector.unions <= ANTHROPIC_UNIONS;
-            fits.then_some(projected)
-        }
+    let rules = rules(subset);
+    if rules.whole {
+        return Some(flat);
     }
+    let mut projector = Projector::new(rules);
+    let projected = projector.project(&flat, 0)?;
+    projector.fits().then_some(projected)
 }
 
 struct Projector {
-    subset: Subset,
+    rules: Rules,
     properties: usize,
     optional: usize,
     unions: usize,
+    words: usize,
+    characters: usize,
+    /// Whether an alternative of a union is looked at, whose nulls nobody takes out again.
+    in_union: bool,
 }
 
 impl Projector {
+    const fn new(rules: Rules) -> Self {
+        let (properties, optional, unions, words, characters) = (0, 0, 0, 0, 0);
+        Self { rules, properties, optional, unions, words, characters, in_union: false }
+    }
+
+    fn fits(&self) -> bool {
+        let Rules { properties, optional, unions, words, characters, .. } = self.rules;
+        self.properties <= properties
+            && self.optional <= optional
+            && self.unions <= unions
+            && self.words <= words
+            && self.characters <= characters
+    }
+
     fn project(&mut self, schema: &Value, level: usize) -> Option<Value> {
         let map = schema.as_object()?;
-        if self.subset == Subset::OpenAiStrict && level > OPENAI_DEPTH {
+        if level > self.rules.levels {
             return None;
         }
         let mut projected = Map::new();
@@ -76,7 +72,7 @@ impl Projector {
             Some(_) => return None,
             None => self.project_untyped(map, level, &mut projected)?,
         }
-        project_words(map, &mut projected)?;
+        self.project_words(map, &mut projected)?;
         for (keyword, value) in map {
             match keyword.as_str() {
                 "type"
@@ -100,6 +96,9 @@ impl Projector {
                 | "dependentSchemas"
                 | "unevaluatedProperties"
                 | "unevaluatedItems" => return None,
+                kept if self.rules.kept.contains(&kept) => {
+                    projected.insert(keyword.clone(), value.clone());
+                }
                 _ => said.extend(sentence(keyword, value)),
             }
         }
@@ -118,46 +117,56 @@ impl Projector {
         level: usize,
         projected: &mut Map<String, Value>,
     ) -> Option<()> {
+        let more = map.get("additionalProperties");
+        let closed = more == Some(&Value::Bool(false));
         // An object that may hold further keys would be closed to them.
-        if map.get("additionalProperties") != Some(&Value::Bool(false)) {
+        if self.rules.closed && !closed {
             return None;
         }
-        let required: Vec<&Value> = map
+        let required: Vec<&str> = map
             .get("required")
             .and_then(Value::as_array)
-            .map(|r| r.iter().collect())
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
             .unwrap_or_default();
         let mut properties = Map::new();
         let mut names = Vec::new();
         for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten()
         {
             let mut property = self.project(schema, level + 1)?;
-            let name = Value::from(name.as_str());
             self.properties += 1;
-            let is_required = required.contains(&&name);
+            self.characters += name.chars().count();
+            let is_required = required.contains(&name.as_str());
             if !is_required {
                 self.optional += 1;
+                if self.rules.all_required {
+                    property = self.nullable(property)?;
+                }
             }
-            if !is_required && self.subset == Subset::OpenAiStrict {
-                property = nullable(property);
+            if is_required || self.rules.all_required {
+                names.push(Value::from(name.as_str()));
             }
-            if is_required || self.subset == Subset::OpenAiStrict {
-                names.push(name.clone());
-            }
-            properties.insert(name.as_str().unwrap_or_default().to_owned(), property);
+            properties.insert(name.clone(), property);
         }
         // A required key without a schema cannot be asked for in a closed object.
-        if required.iter().any(|name| !names.contains(name)) {
+        if closed && required.iter().any(|name| !properties.contains_key(*name)) {
             return None;
         }
         projected.insert("type".to_owned(), "object".into());
         projected.insert("properties".to_owned(), properties.into());
-        projected.insert("required".to_owned(), names.into());
-        projected.insert("additionalProperties".to_owned(), false.into());
+        if closed {
+            projected.insert("required".to_owned(), names.into());
+            projected.insert("additionalProperties".to_owned(), false.into());
+            return Some(());
+        }
+        projected.insert("required".to_owned(), json!(required));
+        if let Some(more) = more {
+            let more = if more.is_object() { self.project(more, level + 1)? } else { more.clone() };
+            projected.insert("additionalProperties".to_owned(), more);
+        }
         Some(())
     }
 
-    /// Alternatives; both subsets know `anyOf` only. What `oneOf` excludes is left to validation.
+    /// Alternatives; every subset knows `anyOf` only. What `oneOf` excludes is left to validation.
     fn project_untyped(
         &mut self,
         map: &Map<String, Value>,
@@ -168,47 +177,65 @@ impl Projector {
             return Some(());
         }
         let alternatives = map.get("anyOf").or_else(|| map.get("oneOf"))?.as_array()?;
+        if !self.rules.alternatives {
+            return None;
+        }
         self.unions += 1;
+        let null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
+        let real = alternatives.len() - alternatives.iter().filter(null).count();
+        let outer = self.in_union;
+        self.in_union |= real > 1;
         let alternatives: Option<Vec<Value>> =
             alternatives.iter().map(|schema| self.project(schema, level)).collect();
+        self.in_union = outer;
         projected.insert("anyOf".to_owned(), alternatives?.into());
         Some(())
     }
-}
 
-/// An enum or constant of plain values, as an enum.
-fn project_words(map: &Map<String, Value>, projected: &mut Map<String, Value>) -> Option<()> {
-    let words = match (map.get("enum"), map.get("const")) {
-        (Some(words), _) => words.as_array()?.clone(),
-        (None, Some(word)) => vec![word.clone()],
-        (None, None) => return Some(()),
-    };
-    if words.iter().any(|word| word.is_object() || word.is_array()) {
-        return None;
-    }
-    if !projected.contains_key("type") && words.iter().all(Value::is_string) {
-        projected.insert("type".to_owned(), "string".into());
-    }
-    projected.insert("enum".to_owned(), words.into());
-    Some(())
-}
-
-/// The property, or null. Its description stays on top, where the model reads it.
-fn nullable(property: Value) -> Value {
-    let Value::Object(mut map) = property else { return property };
-    let or_null = json!({"type": "null"});
-    if let Some(Value::Array(alternatives)) = map.get_mut("anyOf") {
-        if !alternatives.contains(&or_null) {
-            alternatives.push(or_null);
+    /// An enum or constant of plain values, as an enum.
+    fn project_words(
+        &mut self,
+        map: &Map<String, Value>,
+        projected: &mut Map<String, Value>,
+    ) -> Option<()> {
+        let words = match (map.get("enum"), map.get("const")) {
+            (Some(words), _) => words.as_array()?.clone(),
+            (None, Some(word)) => vec![word.clone()],
+            (None, None) => return Some(()),
+        };
+        if words.iter().any(|word| word.is_object() || word.is_array()) {
+            return None;
         }
-        return Value::Object(map);
+        self.words += words.len();
+        let texts = words.iter().filter_map(Value::as_str);
+        self.characters += texts.map(|text| text.chars().count()).sum::<usize>();
+        if !projected.contains_key("type") && words.iter().all(Value::is_string) {
+            projected.insert("type".to_owned(), "string".into());
+        }
+        projected.insert("enum".to_owned(), words.into());
+        Some(())
     }
-    let description = map.shift_remove("description");
-    let mut result = Map::from_iter([("anyOf".to_owned(), json!([map, or_null]))]);
-    if let Some(description) = description {
-        result.insert("description".to_owned(), description);
+
+    /// The property, or null. Its description stays on top, where the model reads it.
+    fn nullable(&mut self, property: Value) -> Option<Value> {
+        if self.in_union || !self.rules.alternatives {
+            return None;
+        }
+        let Value::Object(mut map) = property else { return Some(property) };
+        let or_null = json!({"type": "null"});
+        if let Some(Value::Array(alternatives)) = map.get_mut("anyOf") {
+            if !alternatives.contains(&or_null) {
+                alternatives.push(or_null);
+            }
+            return Some(Value::Object(map));
+        }
+        let description = map.shift_remove("description");
+        let mut result = Map::from_iter([("anyOf".to_owned(), json!([map, or_null]))]);
+        if let Some(description) = description {
+            result.insert("description".to_owned(), description);
+        }
+        Some(Value::Object(result))
     }
-    Value::Object(result)
 }
 
 /// A bound in words, for the description.

@@ -3,11 +3,24 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::failure::FailureClass;
+use crate::domain::model::Subset;
 use crate::domain::shape::{Field, ListRange, Object, Range, TextRange};
 
 mod conversion;
 mod extraction;
 mod portability;
+mod projection;
+
+const SUBSETS: [Subset; 8] = [
+    Subset::Standard,
+    Subset::OpenAi,
+    Subset::Anthropic,
+    Subset::Gemini,
+    Subset::Bedrock,
+    Subset::Databricks,
+    Subset::Xai,
+    Subset::Grammar,
+];
 
 fn schema(source: Value) -> Schema {
     Schema::compile(source).unwrap()
@@ -248,7 +261,7 @@ proptest! {
     fn no_schema_makes_this_room_panic_or_loop(source in schema_like(), value in schema_like()) {
         let _ = Schema::to_shape(&source);
         let _ = inline(&source);
-        for subset in [Subset::Full, Subset::OpenAiStrict, Subset::Anthropic] {
+        for subset in SUBSETS {
             let _ = project(&source, subset);
         }
         if let Ok(schema) = Schema::compile(source) {

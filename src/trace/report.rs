@@ -173,7 +173,8 @@ pub struct DecisionReport {
     /// About which item of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
-    /// `launch`, `cut`, `cancel`, `accept`, `skip`, `fail`, `close`, `finish`, `wait`, …
+    /// `launch`, `cut`, `cancel`, `accept`, `skip`, `fail`, `close`, `finish`, `wait`, …; `correct` where a refused
+    /// request was sent once more.
     pub action: String,
     /// Why, in words, with the numbers it used.
     pub reason: String,

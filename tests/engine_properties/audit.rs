@@ -26,6 +26,8 @@ pub struct Audit {
     done: HashSet<StepIx>,
     /// Steps that were asked for and have not been prepared yet.
     preparing: HashSet<StepIx>,
+    /// The tokens of each item's prompt.
+    prompts: HashMap<(StepIx, ItemIx), u64>,
     places: HashMap<AttemptId, Place>,
     in_flight: HashSet<AttemptId>,
     launched: HashMap<Place, u32>,
@@ -43,6 +45,7 @@ impl Audit {
             pass: HashMap::new(),
             done: HashSet::new(),
             preparing: HashSet::new(),
+            prompts: HashMap::new(),
             places: HashMap::new(),
             in_flight: HashSet::new(),
             launched: HashMap::new(),
@@ -84,10 +87,16 @@ impl Audit {
                     Prepared::Judged { pass } => {
                         self.pass.insert(*step, *pass);
                     }
-                    Prepared::Skip
-                    | Prepared::Prompts(_)
-                    | Prepared::Shrunk(_)
-                    | Prepared::Impossible(_) => {}
+                    Prepared::Prompts(prompts) | Prepared::Shrunk(prompts) => {
+                        let items = (0_u32..).map(ItemIx).zip(prompts);
+                        self.prompts.extend(items.map(|(item, tokens)| ((*step, item), *tokens)));
+                    }
+                    Prepared::Skip | Prepared::Impossible(_) => {}
+                }
+            }
+            Event::Shrunk { step, item, tokens: Some(tokens) } => {
+                if let Some(known) = self.prompts.get_mut(&(*step, *item)) {
+                    *known = (*known).min(*tokens);
                 }
             }
             _ => {}
@@ -100,6 +109,12 @@ impl Audit {
         match action {
             Action::Prepare { step, round } => self.prepare(*step, *round),
             Action::Launch(spec) => self.launch(spec),
+            Action::Shrink { step, item, .. } => {
+                let place = (*step, *item, self.round[step.at()]);
+                assert!(!self.accepted.contains_key(&place), "{place:?} has its answer");
+                let racing = self.in_flight.iter().any(|a| self.places[a] == place);
+                assert!(!racing, "{place:?} may still win");
+            }
             Action::Cancel { attempt } => {
                 assert!(self.in_flight.remove(attempt), "{attempt:?} is not in flight");
             }
@@ -181,6 +196,9 @@ impl Audit {
             let beside = self.in_flight.iter().any(|a| self.places[a] == place);
             assert!(beside, "{spec:?} is beside nothing");
         }
+        let prompt = self.prompts.get(&(spec.step, spec.item)).copied().unwrap_or(0);
+        let room = self.plan.path(spec.path).profile.room(spec.max_tokens);
+        assert!(room.is_none_or(|room| prompt <= room), "{spec:?} of {prompt} tokens");
         self.places.insert(spec.attempt, place);
         self.in_flight.insert(spec.attempt);
         let racing = self.in_flight.iter().filter(|a| self.places[a] == place).count();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use punctual::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
-use punctual::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::money::{Price, Usd};
 use punctual::domain::plan::{
     After, Budget, Cutoff, EachPlan, Hedge, ModelPlan, Need, NeedKind, OnInvalid, OnRefused,
@@ -21,6 +21,7 @@ const MODELS: u16 = 3;
 
 /// What is drawn for one step before it is known which steps stand before it.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 struct StepDraw {
     value: bool,
     model: u16,
@@ -35,6 +36,7 @@ struct StepDraw {
     /// The earlier step it judges, counted back, where that one can be judged.
     judges: Option<usize>,
     revise: u32,
+    shrinks: bool,
 }
 
 prop_compose! {
@@ -125,10 +127,14 @@ fn step() -> impl Strategy<Value = StepDraw> {
             prop::option::weighted(0.4, share()),
             prop::option::weighted(0.4, 1_usize..4),
             0_u32..=2,
+            prop::bool::weighted(0.5),
         ),
     )
         .prop_map(
-            |((flags, model, max_tokens, policy, needs), (each, cutoff_at, judges, revise))| {
+            |(
+                (flags, model, max_tokens, policy, needs),
+                (each, cutoff_at, judges, revise, shrinks),
+            )| {
                 let (value, conditional, optional) = flags;
                 StepDraw {
                     value,
@@ -142,6 +148,7 @@ fn step() -> impl Strategy<Value = StepDraw> {
                     cutoff_at,
                     judges,
                     revise,
+                    shrinks,
                 }
             },
         )
@@ -175,15 +182,11 @@ fn path() -> impl Strategy<Value = PathPlan> {
             label: format!("p{provider}/m"),
             provider: ProviderIx(provider),
             profile: ModelProfile {
-                id: "m".to_owned(),
                 context,
                 max_output,
                 structured: Structured::Schema,
-                system: SystemPrompt::Native,
-                token_field: TokenField::MaxTokens,
-                temperature: true,
                 price,
-                trust: 0.9,
+                ..ModelProfile::plain("m")
             },
         })
 }
@@ -267,6 +270,7 @@ fn lower(draws: Vec<StepDraw>) -> Vec<StepPlan> {
             validates: judged.map(ix),
             judged_by: None,
             revise: draw.revise,
+            shrinks: draw.shrinks,
         });
     }
     steps

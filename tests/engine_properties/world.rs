@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use punctual::domain::failure::{Failure, FailureClass, Scope};
-use punctual::domain::id::{AttemptId, StepIx};
+use punctual::domain::failure::{About, Failure, FailureClass, Scope};
+use punctual::domain::id::{AttemptId, ItemIx, StepIx};
 use punctual::domain::message::Usage;
 use punctual::domain::plan::{Plan, Work};
 use punctual::domain::time::Timestamp;
@@ -154,6 +154,16 @@ impl World {
         self.at(now + delay, Event::Prepared { step, round, result });
     }
 
+    /// A prompt that is to be shorter mostly is, at once.
+    pub fn shrink(&mut self, step: StepIx, item: ItemIx, most: u64, now: Timestamp) {
+        let tokens = self.draw.percent(70).then(|| self.draw.below(most + 200));
+        if let Some(tokens) = tokens {
+            self.prompts[step.at()] = self.prompts[step.at()].min(tokens);
+        }
+        let delay = if self.draw.percent(90) { Duration::ZERO } else { self.draw.millis(2_000) };
+        self.at(now + delay, Event::Shrunk { step, item, tokens });
+    }
+
     /// Decides the whole life of an attempt, whatever the machine makes of it meanwhile.
     pub fn launch(&mut self, spec: &AttemptSpec, now: Timestamp) {
         let (attempt, input) = (spec.attempt, self.prompts[spec.step.at()]);
@@ -227,6 +237,11 @@ impl World {
             _ => Scope::Provider,
         };
         let retry_after = self.draw.percent(30).then(|| self.draw.millis(40_000));
-        Failure { scope, retry_after, ..Failure::of_attempt(class, "drawn", "drawn") }
+        let sized = class == FailureClass::ContextOverflow && self.draw.percent(50);
+        let about = sized.then(|| About::Size {
+            prompt: 1 + self.draw.below(2 * PROMPT_MAX),
+            most: self.draw.below(PROMPT_MAX),
+        });
+        Failure { scope, retry_after, about, ..Failure::of_attempt(class, "drawn", "drawn") }
     }
 }

@@ -85,18 +85,13 @@ impl Dry {
             text.push("  from recorded answers".to_owned());
         }
         match &step.what {
-            What::Rendered { prompts, left_out, window } => {
+            What::Rendered { prompts, left_out } => {
                 if !left_out.is_empty() {
                     let lists = left_out.join(", ");
                     text.extend(indented(
                         &format!("left out, to fit the window: {lists}"),
                         terminal,
                     ));
-                }
-                if let Some(window) = window {
-                    let more =
-                        format!("too long: {window} tokens fit the largest window of its paths");
-                    text.extend(indented(&more, terminal));
                 }
                 for prompt in prompts.iter().take(SHOWN) {
                     let item = prompt.item.map(|item| format!("item {item}, "));

@@ -1,31 +1,59 @@
-//! Facts about well-known models, which a configuration overrides.
-//!
-//! Source: `model_prices_and_context_window_backup.json` of `litellm` 1.110.2 (MIT), read on 2026-11-30.
-//! Prices are US dollars per million tokens. Trust is our prior, not a measurement.
+//! Facts about well-known models, which a configuration overrides: `catalogue.json`, with its sources and date,
+//! refreshed by `catalogue.py` beside it. Read at first use.
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::domain::finding::did_you_mean;
+use crate::domain::model::{Efforts, SystemPrompt, TokenField};
 use crate::domain::money::{Price, Usd};
 
+use super::read::Ability;
+
+const FILE: &str = include_str!("catalogue.json");
+
+/// Regions that stand before an id of Bedrock's: the model behind them is the same.
+const REGIONS: [&str; 12] =
+    ["global", "us", "us-gov", "eu", "apac", "jp", "au", "ca", "in", "sa", "me", "uk"];
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// A row for each model id of a kind, per kind from quick to best as far as they have a tier.
+    pub facts: Vec<Facts>,
+    /// Kinds that serve the models of another kind under the same ids.
+    same: BTreeMap<String, String>,
+    /// Kinds whose ids say nothing by themselves, and why.
+    free: BTreeMap<String, String>,
+}
+
 /// What is known of one model id.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Facts {
     /// The kind of provider that serves it.
-    pub kind: &'static str,
+    pub kind: String,
     /// The id there.
-    pub id: &'static str,
-    /// Window in tokens.
+    pub id: String,
+    /// Window in tokens, prompt and answer together.
     pub context: u64,
+    /// Most tokens of a prompt, where that is less.
+    pub input: Option<u64>,
     /// Most tokens of one answer.
-    pub max_output: u32,
-    /// Per million input tokens.
-    pub input: f64,
-    /// Per million output tokens.
-    pub output: f64,
-    /// Per million cached input tokens.
-    pub cached: f64,
+    pub output: Option<u32>,
+    /// What it charges.
+    pub price: Price,
+    /// How its answers can be constrained.
+    pub can: Vec<Ability>,
+    /// Where the system prompt goes.
+    pub system: SystemPrompt,
+    /// The bound's field, where it is another one than its kind's.
+    pub token_field: Option<TokenField>,
     /// Whether `temperature` is accepted.
     pub temperature: bool,
-    /// Whether answers can be constrained to a JSON Schema.
-    pub schema: bool,
+    /// Which words it takes for how hard to think.
+    pub effort: Efforts,
     /// Prior chance that a schema-valid answer is right.
     pub trust: f64,
     /// The logical model it serves where no file says otherwise.
@@ -33,7 +61,8 @@ pub struct Facts {
 }
 
 /// The logical model that a model id serves without a configuration file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// `quick`
     Quick,
@@ -45,113 +74,151 @@ pub enum Tier {
     Unused,
 }
 
-#[expect(clippy::too_many_arguments, reason = "one row of a table")]
-const fn row(
-    kind: &'static str,
-    id: &'static str,
-    context: u64,
-    max_output: u32,
-    prices: (f64, f64, f64),
-    temperature: bool,
-    trust: f64,
-    tier: Tier,
-) -> Facts {
-    let (input, output, cached) = prices;
-    Facts {
-        kind,
-        id,
-        context,
-        max_output,
-        input,
-        output,
-        cached,
-        temperature,
-        schema: true,
-        trust,
-        tier,
-    }
+/// The file.
+#[derive(Deserialize)]
+struct RawCatalogue {
+    same: BTreeMap<String, String>,
+    free: BTreeMap<String, String>,
+    models: Vec<RawFacts>,
 }
 
-/// The rows, per kind from quick to best.
-#[rustfmt::skip]
-pub const CATALOGUE: [Facts; 27] = [
-    row("openai", "gpt-5.4-nano", 272_000, 128_000, (0.20, 1.25, 0.02), false, 0.85, Tier::Unused),
-    row("openai", "gpt-5.4-mini", 272_000, 128_000, (0.75, 4.50, 0.075), false, 0.90, Tier::Quick),
-    row("openai", "gpt-5.4", 1_050_000, 128_000, (2.50, 15.00, 0.25), false, 0.95, Tier::Balanced),
-    row("openai", "gpt-5.5", 1_050_000, 128_000, (5.00, 30.00, 0.50), false, 0.97, Tier::Best),
-    row("openai", "gpt-5", 272_000, 128_000, (1.25, 10.00, 0.125), false, 0.94, Tier::Unused),
-    row("openai", "gpt-5-mini", 272_000, 128_000, (0.25, 2.00, 0.025), false, 0.90, Tier::Unused),
-    row("openai", "gpt-5-nano", 272_000, 128_000, (0.05, 0.40, 0.005), false, 0.82, Tier::Unused),
-    row("openai", "gpt-5.1", 272_000, 128_000, (1.25, 10.00, 0.125), false, 0.94, Tier::Unused),
-    row("openai", "gpt-5.2", 272_000, 128_000, (1.75, 14.00, 0.175), false, 0.95, Tier::Unused),
-    row("anthropic", "claude-haiku-4-5", 200_000, 64_000, (1.00, 5.00, 0.10), true, 0.90, Tier::Quick),
-    row("anthropic", "claude-sonnet-4-6", 1_000_000, 128_000, (3.00, 15.00, 0.30), true, 0.95, Tier::Balanced),
-    row("anthropic", "claude-opus-4-6", 1_000_000, 128_000, (5.00, 25.00, 0.50), true, 0.97, Tier::Best),
-    row("anthropic", "claude-opus-4-5", 200_000, 64_000, (5.00, 25.00, 0.50), true, 0.96, Tier::Unused),
-    row("gemini", "gemini-3.1-flash-lite", 1_048_576, 65_536, (0.25, 1.50, 0.025), true, 0.88, Tier::Quick),
-    row("gemini", "gemini-3.6-flash", 1_048_576, 65_536, (0.75, 3.75, 0.075), false, 0.92, Tier::Balanced),
-    row("gemini", "gemini-3.1-pro-preview", 1_048_576, 65_536, (2.00, 12.00, 0.20), true, 0.96, Tier::Best),
-    row("groq", "openai/gpt-oss-20b", 131_072, 65_536, (0.075, 0.30, 0.0375), true, 0.82, Tier::Quick),
-    row("groq", "openai/gpt-oss-120b", 131_072, 65_536, (0.15, 0.60, 0.075), true, 0.88, Tier::Balanced),
-    row("mistral", "mistral-small-latest", 262_144, 262_144, (0.15, 0.60, 0.015), true, 0.85, Tier::Quick),
-    row("mistral", "mistral-medium-latest", 262_144, 262_144, (1.50, 7.50, 0.15), true, 0.92, Tier::Balanced),
-    row("mistral", "mistral-large-latest", 262_144, 262_144, (0.50, 1.50, 0.05), true, 0.92, Tier::Best),
-    Facts {
-        schema: false,
-        ..row("deepseek", "deepseek-v4-flash", 1_000_000, 393_216, (0.30, 1.20, 0.006), true, 0.88, Tier::Quick)
-    },
-    Facts {
-        schema: false,
-        ..row("deepseek", "deepseek-v4-pro", 1_000_000, 393_216, (1.32, 3.96, 0.044), true, 0.93, Tier::Balanced)
-    },
-    row("openrouter", "openai/gpt-oss-120b", 131_072, 65_536, (0.15, 0.60, 0.075), true, 0.88, Tier::Balanced),
-    row("bedrock", "global.anthropic.claude-haiku-4-5-20251001-v1:0", 200_000, 64_000, (1.00, 5.00, 0.10), true, 0.90, Tier::Quick),
-    row("bedrock", "global.anthropic.claude-sonnet-4-6", 1_000_000, 64_000, (3.00, 15.00, 0.30), true, 0.95, Tier::Balanced),
-    row("bedrock", "global.anthropic.claude-opus-4-6-v1", 1_000_000, 128_000, (5.00, 25.00, 0.50), true, 0.97, Tier::Best),
-];
+/// One line of it. `from` and `own` are for the script.
+#[derive(Deserialize)]
+struct RawFacts {
+    kind: String,
+    id: String,
+    context: u64,
+    input: Option<u64>,
+    output: Option<u32>,
+    price: Vec<f64>,
+    can: Vec<Ability>,
+    #[serde(default)]
+    system: RawSystem,
+    token_field: Option<RawTokenField>,
+    temperature: bool,
+    effort: Vec<String>,
+    trust: f64,
+    tier: Tier,
+}
 
-impl Facts {
-    /// What is known of `id` at a provider of that kind; dated ids (`…-20251001`) count as their base.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawSystem {
+    #[default]
+    Native,
+    Merged,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawTokenField {
+    MaxTokens,
+    MaxCompletionTokens,
+}
+
+/// The catalogue. Were its file broken it would be empty, which a test rules out.
+#[must_use]
+pub fn catalogue() -> &'static Catalogue {
+    static READ: OnceLock<Catalogue> = OnceLock::new();
+    READ.get_or_init(|| read(FILE).unwrap_or_default())
+}
+
+/// `None` where a line is not as it must be.
+fn read(text: &str) -> Option<Catalogue> {
+    let RawCatalogue { same, free, models } = serde_json::from_str(text).ok()?;
+    let facts = models.into_iter().map(facts).collect::<Option<Vec<Facts>>>()?;
+    Some(Catalogue { facts, same, free })
+}
+
+fn facts(raw: RawFacts) -> Option<Facts> {
+    let dollars = |at: usize| raw.price.get(at).copied().and_then(Usd::from_dollars);
+    Some(Facts {
+        price: Price { input: dollars(0)?, output: dollars(1)?, cached_input: dollars(2) },
+        system: match raw.system {
+            RawSystem::Native => SystemPrompt::Native,
+            RawSystem::Merged => SystemPrompt::Merged,
+        },
+        token_field: raw.token_field.map(|field| match field {
+            RawTokenField::MaxTokens => TokenField::MaxTokens,
+            RawTokenField::MaxCompletionTokens => TokenField::MaxCompletionTokens,
+        }),
+        effort: Efforts::of(raw.effort.iter().map(String::as_str)),
+        kind: raw.kind,
+        id: raw.id,
+        context: raw.context,
+        input: raw.input,
+        output: raw.output,
+        can: raw.can,
+        temperature: raw.temperature,
+        trust: raw.trust,
+        tier: raw.tier,
+    })
+}
+
+impl Catalogue {
+    /// What is known of `id` at a provider of that kind; dated ids (`…-20251001`) count as their base, and
+    /// Bedrock's regional ones as their model.
     #[must_use]
-    pub fn of(kind: &str, id: &str) -> Option<&'static Self> {
-        let undated = id
-            .rsplit_once('-')
-            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()))
-            .map_or(id, |(base, _)| base);
-        CATALOGUE.iter().find(|facts| facts.kind == kind && facts.id == undated)
+    pub fn of(&self, kind: &str, id: &str) -> Option<&Facts> {
+        let exact = |id: &str| self.serves(kind).find(|facts| facts.id == id);
+        let undated = || {
+            let (base, date) = id.rsplit_once('-')?;
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            if date.len() == 8 && digits(date) {
+                return exact(base);
+            }
+            // `…-2026-03-05`
+            let cut = id.len().checked_sub(11)?;
+            let dated = id.is_char_boundary(cut)
+                && id[cut..].split('-').map(str::len).eq([0, 4, 2, 2])
+                && id[cut..].split('-').skip(1).all(digits);
+            dated.then(|| exact(&id[..cut])).flatten()
+        };
+        let regional = || {
+            let (region, rest) = id.split_once('.').filter(|_| kind == "bedrock")?;
+            REGIONS.contains(&region).then(|| exact(rest)).flatten()
+        };
+        exact(id).or_else(undated).or_else(regional)
     }
 
-    /// The price.
+    /// The tier of an id, whoever serves it.
     #[must_use]
-    pub fn price(&self) -> Option<Price> {
-        Some(Price {
-            input: Usd::from_dollars(self.input)?,
-            output: Usd::from_dollars(self.output)?,
-            cached_input: Usd::from_dollars(self.cached),
+    pub fn tier(&self, id: &str) -> Option<Tier> {
+        let mut known = self.facts.iter().filter(|facts| facts.id == id).map(|facts| facts.tier);
+        let first = known.next()?;
+        Some(if first == Tier::Unused {
+            known.find(|t| *t != Tier::Unused).unwrap_or(first)
+        } else {
+            first
         })
+    }
+
+    /// Whether an id of that kind that is not in the catalogue is worth a word: the vendor names its models, and
+    /// this kind's are listed.
+    #[must_use]
+    pub fn is_complete(&self, kind: &str) -> bool {
+        !self.free.contains_key(kind) && self.serves(kind).next().is_some()
+    }
+
+    /// Why a kind has no rows, or need not have one for each of its ids.
+    #[must_use]
+    pub fn why_free(&self, kind: &str) -> Option<&str> {
+        self.free.get(kind).map(String::as_str)
+    }
+
+    /// The known id of that kind that `id` may have been meant to be.
+    #[must_use]
+    pub fn near(&self, kind: &str, id: &str) -> Option<&str> {
+        did_you_mean(id, self.serves(kind).map(|facts| facts.id.as_str()))
+    }
+
+    /// The models of a kind: its own rows, then those of the kind it shares ids with.
+    fn serves<'a, 'k>(&'a self, kind: &'k str) -> impl Iterator<Item = &'a Facts> + use<'a, 'k> {
+        let shared = self.same.get(kind).map(String::as_str);
+        let own = self.facts.iter().filter(move |facts| facts.kind == kind);
+        own.chain(self.facts.iter().filter(move |facts| Some(facts.kind.as_str()) == shared))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dated_id_has_the_facts_of_its_base() {
-        let facts = Facts::of("anthropic", "claude-haiku-4-5-20251001").unwrap();
-        assert_eq!(facts.price().unwrap().charge(1_000_000, 0, 0), Usd::from_dollars(1.0).unwrap());
-        assert!(Facts::of("openai", "claude-haiku-4-5").is_none());
-    }
-
-    #[test]
-    fn every_row_has_a_price_and_stands_once() {
-        for (at, facts) in CATALOGUE.iter().enumerate() {
-            assert!(facts.price().is_some() && (0.0..=1.0).contains(&facts.trust), "{}", facts.id);
-            assert!(
-                !CATALOGUE[..at].iter().any(|f| f.kind == facts.kind && f.id == facts.id),
-                "{}",
-                facts.id
-            );
-        }
-    }
-}
+mod tests;

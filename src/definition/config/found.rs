@@ -1,9 +1,9 @@
 //! A configuration without a file: keys in the environment, local servers, else the simulator.
 
 use crate::definition::config::bedrock;
-use crate::definition::config::catalogue::{CATALOGUE, Tier};
-use crate::definition::config::lower::profile;
+use crate::definition::config::catalogue::{Tier, catalogue};
 use crate::definition::config::preset::{PRESETS, Preset, Wire};
+use crate::definition::config::profile::profile;
 use crate::definition::config::{
     Configuration, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
@@ -25,10 +25,8 @@ pub fn from_environment(environment: &Environment) -> Configuration {
     let mut tiers = Tiers::default();
     for preset in &PRESETS {
         let Some(key) = preset.key.filter(|key| environment.is_set(key)) else { continue };
-        let rows: Vec<_> = CATALOGUE
-            .iter()
-            .filter(|facts| facts.kind == preset.kind && facts.tier != Tier::Unused)
-            .collect();
+        let rows = catalogue().facts.iter().filter(|facts| facts.kind == preset.kind);
+        let rows: Vec<_> = rows.filter(|facts| facts.tier != Tier::Unused).collect();
         let secret = SecretRef::Env(key.to_owned());
         let found = match preset.wire {
             Wire::Bedrock if !preset.is_built() => None,
@@ -45,7 +43,7 @@ pub fn from_environment(environment: &Environment) -> Configuration {
         providers.push(found);
         for facts in rows {
             let path =
-                ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, facts.id) };
+                ModelPath { provider: preset.kind.to_owned(), profile: profile(preset, &facts.id) };
             tiers.add(facts.tier, path);
         }
     }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::definition::config::bedrock;
-use crate::definition::config::catalogue::Facts;
+use crate::definition::config::catalogue::catalogue;
 use crate::definition::config::preset::{Preset, Wire};
-use crate::definition::config::read::{Ability, RawConfiguration, RawModel, RawPath, RawProvider};
+use crate::definition::config::profile::stated;
+use crate::definition::config::read::{RawConfiguration, RawModel, RawPath, RawProvider};
 use crate::definition::config::{
     Configuration, DEFAULT_DEADLINE, DEFAULT_REGIME, DEFAULT_SEED, LogicalModel, ModelPath, Origin,
 };
@@ -14,7 +15,6 @@ use crate::definition::environment::Environment;
 use crate::definition::page::{MISSING_KEY, Page, Reader, Spanned};
 use crate::definition::source::Source;
 use crate::domain::finding::{Code, did_you_mean};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt};
 use crate::domain::provider::{
     Dialect, HeaderValue, ProviderSettings, SecretRef, SimulatorSettings,
 };
@@ -33,6 +33,8 @@ pub const ALIAS_CYCLE: Code = Code("P0506");
 pub const NOT_BUILT: Code = Code("P0511");
 /// A name that labels cannot hold.
 pub const BAD_NAME: Code = Code("P0507");
+/// A model id that nothing is known of.
+pub const UNKNOWN_ID: Code = Code("P0512");
 
 /// Reads `punctual.yaml`. Relative paths of key files are relative to `file`'s folder.
 ///
@@ -88,6 +90,8 @@ struct Lowering<'a> {
 struct Known {
     name: String,
     preset: &'static Preset,
+    /// Whether it is reached at an address of its own, where ids may be anyone's.
+    elsewhere: bool,
     /// Why its paths are dropped.
     dropped: Option<String>,
 }
@@ -121,7 +125,8 @@ impl Lowering<'_> {
                 configuration.providers.extend(settings);
             }
             let name = provider.key.name.clone();
-            known.push((name.clone(), Some(Known { name, preset, dropped })));
+            let elsewhere = provider.has_base_url;
+            known.push((name.clone(), Some(Known { name, preset, elsewhere, dropped })));
         }
         for model in &raw.models {
             self.model(model, &raw.models, &known, &mut configuration);
@@ -294,7 +299,11 @@ impl Lowering<'_> {
                     } else if let Some(why) = &known.dropped {
                         reasons.push(format!("'{provider}': {why}"));
                     } else {
-                        paths.push(model_path(path, known));
+                        if own && !known.elsewhere {
+                            self.check_id(path, known.preset);
+                        }
+                        let profile = stated(path, known.preset);
+                        paths.push(ModelPath { provider: known.name.clone(), profile });
                     }
                 }
             }
@@ -340,6 +349,23 @@ impl Lowering<'_> {
         Some(chain)
     }
 
+    /// A word about an id that nothing is known of, unless the file says what must be known.
+    fn check_id(&mut self, path: &RawPath, preset: &Preset) {
+        let (kind, id) = (preset.kind, &path.model);
+        let known = catalogue();
+        let silent = path.context.is_none() && known.is_complete(kind);
+        if !silent || known.of(kind, &id.value).is_some() {
+            return;
+        }
+        let near = known.near(kind, &id.value);
+        let near = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
+        let message = format!("nothing is known of model '{}' of kind '{kind}'", id.value);
+        self.reader.warn(UNKNOWN_ID, &id.span, message).help(format!(
+            "{near}it is sent as written, and asked for nothing that only some models take; what is known of it \
+             can stand at the path: `context`, `max_output`, `price`, `can`"
+        ));
+    }
+
     fn unknown_provider(&mut self, name: &Spanned<String>, known: &[(String, Option<Known>)]) {
         let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
         let near = near(&name.value, &names);
@@ -378,52 +404,4 @@ pub fn near(word: &str, names: &[&str]) -> String {
 #[must_use]
 pub fn list(names: &[&str]) -> String {
     if names.is_empty() { "none are configured".to_owned() } else { names.join(", ") }
-}
-
-fn model_path(raw: &RawPath, known: &Known) -> ModelPath {
-    let mut profile = profile(known.preset, &raw.model);
-    profile.context = raw.context.or(profile.context);
-    profile.max_output = raw.max_output.or(profile.max_output);
-    profile.price = raw.price.or(profile.price);
-    profile.trust = raw.trust.unwrap_or(profile.trust);
-    if let Some(can) = &raw.can {
-        profile.structured = structured(can, known.preset);
-    }
-    ModelPath { provider: known.name.clone(), profile }
-}
-
-fn structured(can: &[Ability], preset: &Preset) -> Structured {
-    if can.contains(&Ability::Schema) {
-        Structured::Schema
-    } else if matches!(preset.wire, Wire::Anthropic | Wire::Bedrock)
-        && can.contains(&Ability::Tools)
-    {
-        Structured::Tool
-    } else if can.contains(&Ability::Json) {
-        Structured::Json
-    } else if can.contains(&Ability::Tools) {
-        Structured::Tool
-    } else {
-        Structured::Instruct
-    }
-}
-
-/// What is known about a model id at a kind of provider, without the file's word.
-#[must_use]
-pub fn profile(preset: &Preset, id: &str) -> ModelProfile {
-    let facts = Facts::of(preset.kind, id);
-    ModelProfile {
-        id: id.to_owned(),
-        context: facts.map(|f| f.context),
-        max_output: facts.map(|f| f.max_output),
-        structured: match facts {
-            Some(facts) if !facts.schema => Structured::Json,
-            _ => preset.structured_of(id),
-        },
-        system: SystemPrompt::Native,
-        token_field: preset.token_field,
-        temperature: facts.is_none_or(|f| f.temperature),
-        price: facts.and_then(Facts::price),
-        trust: facts.map_or(0.9, |f| f.trust),
-    }
 }

@@ -1,7 +1,7 @@
 //! Vendors as data: what a `kind` means where the file says no more. Source: the vendors' API references as
 //! read in November 2026; each row is what the vendor's own SDK uses.
 
-use crate::domain::model::{Structured, TokenField};
+use crate::domain::model::{Structured, Subset, TokenField};
 use crate::domain::provider::{
     BedrockSettings, Capacity, ChatQuirks, Dialect, KeyPlace, OnCancel, Routing, SimulatorSettings,
 };
@@ -38,6 +38,8 @@ pub struct Preset {
     pub token_field: TokenField,
     /// How JSON is asked for where a path's `can` is silent.
     pub structured: Structured,
+    /// What of JSON Schema its constrained decoding takes.
+    pub subset: Subset,
     /// What it does differently from `OpenAI`, where it speaks chat completions.
     pub quirks: ChatQuirks,
     /// Whether it runs on the user's own machine.
@@ -56,13 +58,14 @@ const fn chat(
         key,
         token_field: TokenField::MaxTokens,
         structured: Structured::Schema,
+        subset: Subset::Standard,
         quirks: ChatQuirks::NONE,
         local: false,
     }
 }
 
-const fn local(kind: &'static str, base_url: &'static str) -> Preset {
-    Preset { local: true, ..chat(kind, Some(base_url), None) }
+const fn local(kind: &'static str, base_url: &'static str, subset: Subset) -> Preset {
+    Preset { local: true, subset, ..chat(kind, Some(base_url), None) }
 }
 
 const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
@@ -71,37 +74,45 @@ const COMPLETION: TokenField = TokenField::MaxCompletionTokens;
 pub const PRESETS: [Preset; 18] = [
     Preset {
         token_field: COMPLETION,
+        subset: Subset::OpenAi,
         ..chat("openai", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
     },
     Preset {
         wire: Wire::Responses,
+        subset: Subset::OpenAi,
         ..chat("openai_responses", Some("https://api.openai.com/v1"), Some("OPENAI_API_KEY"))
     },
     Preset { structured: Structured::Instruct, ..chat("openai_compatible", None, None) },
     Preset {
         wire: Wire::Anthropic,
         structured: Structured::Tool,
+        subset: Subset::Anthropic,
         ..chat("anthropic", Some("https://api.anthropic.com"), Some("ANTHROPIC_API_KEY"))
     },
     Preset {
         wire: Wire::Gemini,
+        subset: Subset::Gemini,
         ..chat("gemini", Some("https://generativelanguage.googleapis.com"), Some("GEMINI_API_KEY"))
     },
     Preset { wire: Wire::Simulated, ..chat("simulated", Some(""), None) },
     // Both forms of its address are served: `.../openai/v1`, and `.../openai/deployments/NAME?api-version=DATE`.
     Preset {
         token_field: COMPLETION,
+        subset: Subset::OpenAi,
         quirks: ChatQuirks { key: KeyPlace::ApiKey, ..ChatQuirks::NONE },
         ..chat("azure", None, Some("AZURE_OPENAI_API_KEY"))
     },
-    chat("databricks", None, Some("DATABRICKS_TOKEN")),
+    Preset { subset: Subset::Databricks, ..chat("databricks", None, Some("DATABRICKS_TOKEN")) },
+    // What every vendor behind it takes.
     Preset {
+        subset: Subset::OpenAi,
         quirks: ChatQuirks { routing: Routing::Behind, ..ChatQuirks::NONE },
         ..chat("openrouter", Some("https://openrouter.ai/api/v1"), Some("OPENROUTER_API_KEY"))
     },
     // Its reference: no streaming together with structured outputs.
     Preset {
         token_field: COMPLETION,
+        subset: Subset::OpenAi,
         quirks: ChatQuirks { streamed_schema: false, ..ChatQuirks::NONE },
         ..chat("groq", Some("https://api.groq.com/openai/v1"), Some("GROQ_API_KEY"))
     },
@@ -117,17 +128,19 @@ pub const PRESETS: [Preset; 18] = [
     },
     Preset {
         token_field: COMPLETION,
+        subset: Subset::Xai,
         ..chat("xai", Some("https://api.x.ai/v1"), Some("XAI_API_KEY"))
     },
     // The address follows from the region. Not every model there takes tools or schemas.
     Preset {
         wire: Wire::Bedrock,
         structured: Structured::Instruct,
+        subset: Subset::Bedrock,
         ..chat("bedrock", None, Some("AWS_BEARER_TOKEN_BEDROCK"))
     },
-    local("ollama", "http://127.0.0.1:11434/v1"),
-    local("llama_cpp", "http://127.0.0.1:8080/v1"),
-    local("vllm", "http://127.0.0.1:8000/v1"),
+    local("ollama", "http://127.0.0.1:11434/v1", Subset::Grammar),
+    local("llama_cpp", "http://127.0.0.1:8080/v1", Subset::Grammar),
+    local("vllm", "http://127.0.0.1:8000/v1", Subset::Standard),
 ];
 
 impl Preset {

@@ -10,13 +10,12 @@ use crate::definition::config::preset::{PRESETS, Preset};
 use crate::definition::editor::leaf::{Flag, Name};
 use crate::definition::editor::mapping::{ListOf, Mapping, Named};
 use crate::definition::editor::pair::OneMust;
-use crate::definition::editor::word::{Can, Kind as KindWord, OneOf, Regime};
+use crate::definition::editor::word::{Kind as KindWord, OneOf, Regime};
 use crate::definition::keys;
 use crate::definition::page::{MISSING_KEY, Reader, Spanned, WRONG_VALUE, WRONG_WORD};
 use crate::definition::raw::{DEADLINES, RawBudget, RawSettings};
 use crate::definition::yaml::{Key, Kind, Node};
 use crate::domain::finding::{Code, did_you_mean};
-use crate::domain::money::Price;
 use crate::domain::provider::{Capacity, HeaderValue, Limits, OnCancel, SecretRef, ServerLimits};
 
 mod address;
@@ -25,8 +24,9 @@ mod part;
 
 pub use address::{is_region, secret_parameter};
 use address::{region, url};
+pub use model::{Ability, RawPath};
 use part::{
-    Cost, ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
+    ProviderBounds, Secret, ServerBounds, ServerDefaults, address_schema, folders_schema,
     headers_schema, region_schema,
 };
 
@@ -130,43 +130,6 @@ pub struct RawModel {
     /// Providers that are never used for this model.
     #[schemars(with = "ListOf<Name>")]
     pub not: Vec<Spanned<String>>,
-}
-
-/// A path.
-#[derive(Debug, JsonSchema)]
-#[schemars(inline, transform = Mapping::closed().required(&["provider", "model"]))]
-pub struct RawPath {
-    /// The name of a provider of this file.
-    #[schemars(with = "Name")]
-    pub provider: Spanned<String>,
-    /// The model's id there, as the vendor writes it.
-    #[schemars(with = "Name")]
-    pub model: String,
-    /// The window in tokens, prompt and answer together, from 256. Default: as known of the model.
-    #[schemars(with = "u64", range(min = 256, max = 1_073_741_824))]
-    pub context: Option<u64>,
-    /// The longest answer in tokens, from 1. Default: as known of the model.
-    #[schemars(with = "u32", range(min = 1, max = 1_073_741_824))]
-    pub max_output: Option<u32>,
-    /// What the model can there, which decides how an answer's shape is asked for. Default: as known of the model,
-    /// else as the kind's.
-    #[schemars(with = "ListOf<OneOf<Can>>")]
-    pub can: Option<Vec<Ability>>,
-    /// Dollars per million tokens. Default: as known of the model, else nothing is charged and costs are named as
-    /// estimates.
-    #[schemars(with = "Cost")]
-    pub price: Option<Price>,
-    /// The chance, from 0 to 1, that an answer of the right shape is right. Default: as known of the model, else 0.9.
-    #[schemars(with = "f64", range(min = 0, max = 1))]
-    pub trust: Option<f64>,
-}
-
-/// What a model can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ability {
-    Schema,
-    Json,
-    Tools,
 }
 
 impl RawConfiguration {

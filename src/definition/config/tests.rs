@@ -1,6 +1,7 @@
 use super::*;
 use crate::definition::environment::Environment;
 use crate::definition::source::Source;
+use crate::domain::model::{Subset, SystemPrompt, TokenField};
 use crate::domain::provider::SecretRef;
 
 fn read(text: &str, environment: &Environment) -> (Configuration, Vec<String>) {
@@ -23,7 +24,7 @@ models:
       - {provider: openai, model: gpt-5-mini, can: [json]}
     stronger: best
   best:
-    paths: [{provider: openai, model: own-model, price: {in: 1, out: 2}}]
+    paths: [{provider: openai, model: own-model, context: 9000, price: {in: 1, out: 2}}]
   judge: {same_as: quick, not: [groq]}
 ";
 
@@ -156,4 +157,60 @@ fn a_key_is_found_once_whatever_formats_it_is_good_for() {
     let gemini = from_environment(&Environment::of([("GEMINI_API_KEY", "k")]));
     assert_eq!(gemini.provider("gemini").unwrap().dialect, Dialect::Gemini);
     assert_eq!(gemini.model("best").unwrap().paths[0].profile.id, "gemini-3.1-pro-preview");
+}
+
+#[test]
+fn a_path_says_what_is_so_of_its_model_and_the_rest_is_known() {
+    let text = "providers:
+  o: {kind: openai}
+models:
+  m:
+    paths:
+      - {provider: o, model: gpt-5-mini, system: merged, token_field: max_tokens, temperature: true, effort: []}
+      - {provider: o, model: gpt-5-mini}
+      - {provider: o, model: gpt-5-mini, context: 100000, can: [tools], effort: [low, high]}
+";
+    let (configuration, found) = read(text, &Environment::of([("OPENAI_API_KEY", "k")]));
+    assert_eq!(found, Vec::<String>::new());
+    let [own, known, mixed] = &configuration.model("m").unwrap().paths[..] else { panic!() };
+    let (own, known, mixed) = (&own.profile, &known.profile, &mixed.profile);
+    assert_eq!((own.system, known.system), (SystemPrompt::Merged, SystemPrompt::Native));
+    assert_eq!(own.token_field, TokenField::MaxTokens);
+    assert_eq!(known.token_field, TokenField::MaxCompletionTokens);
+    assert_eq!((own.temperature, known.temperature), (true, false));
+    assert_eq!((own.effort.nearest("low"), known.effort.nearest("low")), (None, Some("low")));
+    assert_eq!((known.context, known.max_input), (Some(400_000), Some(272_000)));
+    assert_eq!((mixed.context, mixed.max_input), (Some(100_000), None), "the file's word is whole");
+    assert_eq!((known.structured, known.fallback), (Structured::Schema, Structured::Json));
+    assert_eq!((mixed.structured, mixed.fallback), (Structured::Tool, Structured::Instruct));
+    assert_eq!(mixed.effort.nearest("medium"), Some("high"));
+}
+
+#[test]
+fn an_id_that_nothing_is_known_of_is_used_with_a_warning_and_what_was_meant() {
+    let text = |path: &str| {
+        format!(
+            "providers:\n  a: {{kind: anthropic{path}}}\nmodels: {{m: {{paths: [{{provider: a, model: claude-sonet-4-6}}]}}}}\n"
+        )
+    };
+    let environment = Environment::of([("ANTHROPIC_API_KEY", "k")]);
+    let (configuration, found) = read(&text(""), &environment);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("warning[P0512]: nothing is known of model 'claude-sonet-4-6'"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("did you mean 'claude-sonnet-4-6'?"), "{found:?}");
+    let profile = &configuration.model("m").unwrap().paths[0].profile;
+    let safe = ModelProfile {
+        structured: Structured::Tool,
+        subset: Subset::Anthropic,
+        ..ModelProfile::plain("claude-sonet-4-6")
+    };
+    assert_eq!(*profile, safe);
+    let (_, found) = read(
+        &text(", base_url: 'http://127.0.0.1:1', api_key: {env: ANTHROPIC_API_KEY}"),
+        &environment,
+    );
+    assert_eq!(found, Vec::<String>::new(), "behind another address ids are anyone's");
 }

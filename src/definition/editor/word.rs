@@ -10,6 +10,7 @@ use crate::definition::config::REGIMES;
 use crate::definition::config::preset::{PRESETS, Preset, Wire};
 use crate::definition::lower::STATUSES;
 use crate::domain::failure::FailureClass;
+use crate::domain::model::{SystemPrompt, TokenField};
 use crate::domain::plan::{OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Role};
 use crate::domain::provider::{Capacity, OnCancel};
 use crate::workflow::case::{Ending, Told};
@@ -118,6 +119,15 @@ worded!(Can:
     "json_schema" => "Answers by a JSON Schema.",
     "json" => "Answers in JSON of any form.",
     "tools" => "Calls tools: the answer is asked for as a tool's arguments.",
+);
+
+worded!(SystemPrompt:
+    "native" => "In the vendor's own place. The default.",
+    "merged" => "In front of the first user message.",
+);
+worded!(TokenField:
+    "max_tokens" => "What most servers know.",
+    "max_completion_tokens" => "What OpenAI's reasoning models and Groq want.",
 );
 
 impl Worded for Ending {

@@ -53,6 +53,7 @@ pub fn plans(drafts: &[Draft<'_>], order: &[usize], models: &Models) -> Vec<Step
                     (None, Some(_)) => 1,
                     (_, None) => 0,
                 },
+                shrinks: !draft.shrink.is_empty(),
             }
         })
         .collect()

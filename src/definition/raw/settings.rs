@@ -14,6 +14,7 @@ use crate::definition::keys::{self, Place};
 use crate::definition::page::{Reader, Spanned};
 use crate::definition::source::Spot;
 use crate::definition::yaml::{Key, Kind, Node};
+use crate::domain::model::Efforts;
 use crate::domain::money::Usd;
 use crate::domain::plan::{
     Cutoff, Hedge, OnInvalid, OnRefused, OnRejected, OnSlow, OnTooLong, OnTrouble, Policy,
@@ -122,15 +123,6 @@ pub struct RawBudget {
 
 mod hedge;
 
-const EFFORTS: [(&str, &str); 7] = [
-    ("none", "none"),
-    ("minimal", "minimal"),
-    ("low", "low"),
-    ("medium", "medium"),
-    ("high", "high"),
-    ("xhigh", "xhigh"),
-    ("max", "max"),
-];
 /// The words of `policy.hedge`.
 pub const HEDGE: [(&str, Hedge); 2] = [("off", Hedge::Off), ("auto", Hedge::Auto)];
 /// The words of `policy.on.slow`.
@@ -189,7 +181,10 @@ impl RawSettings {
             "temperature" => {
                 self.temperature = Setting::of(reader.number(value, what, 0.0..=2.0), reader);
             }
-            "effort" => self.effort = Setting::of(reader.word(value, what, &EFFORTS), reader),
+            "effort" => {
+                let words = Efforts::WORDS.map(|word| (word, word));
+                self.effort = Setting::of(reader.word(value, what, &words), reader);
+            }
             "policy" => self.policy = RawPolicy::read(reader, value),
             _ => {}
         }

@@ -236,6 +236,28 @@ models:
 "#,
         },
     },
+    Entry {
+        code: "P0512",
+        title: "advice: a model id that nothing is known of",
+        text: "The catalogue that the program carries has this vendor's models, and this id is not among them: it is misspelt, \
+               or newer than the catalogue. It is used as written, without a window, a price and an answer's longest length, \
+               and is asked for nothing that only some models take. What you know of it can stand at its path; with `context` \
+               there, nothing is said any more.",
+        example: Example::Configuration {
+            wrong: r#"
+providers:
+  openai: {kind: openai}
+models:
+  quick: {paths: [{provider: openai, model: gpt-5-mni}]}
+"#,
+            right: r#"
+providers:
+  openai: {kind: openai}
+models:
+  quick: {paths: [{provider: openai, model: gpt-5-mini}]}
+"#,
+        },
+    },
 ];
 
 const WORKFLOW: &str = r#"

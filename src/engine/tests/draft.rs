@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::scenario::Scenario;
 use crate::domain::id::{ModelIx, PathIx, ProviderIx, StepIx};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::domain::plan::{
     Budget, EachPlan, ModelPlan, Need, NeedKind, PathPlan, Plan, Policy, ProviderPlan, Role,
     StepPlan, Work,
@@ -113,6 +113,7 @@ impl Draft {
             validates: None,
             judged_by: None,
             revise: 0,
+            shrinks: false,
         });
         self
     }
@@ -140,6 +141,11 @@ impl Draft {
 
     pub(super) fn after(self, name: &str) -> Self {
         self.needs(name, NeedKind::Output)
+    }
+
+    /// Its prompt has lists that may lose items.
+    pub(super) fn shrinks(self) -> Self {
+        self.with(|step| step.shrinks = true)
     }
 
     pub(super) fn optional(self, cutoff_at: u16) -> Self {
@@ -188,15 +194,5 @@ impl Draft {
 }
 
 fn profile(id: &str) -> ModelProfile {
-    ModelProfile {
-        id: id.to_owned(),
-        context: None,
-        max_output: None,
-        structured: Structured::Schema,
-        system: SystemPrompt::Native,
-        token_field: TokenField::MaxTokens,
-        temperature: true,
-        price: None,
-        trust: 0.9,
-    }
+    ModelProfile { structured: Structured::Schema, ..ModelProfile::plain(id) }
 }

@@ -30,7 +30,7 @@ fn a_consumer_waits_for_an_optional_step_until_it_has_ended() {
 #[test]
 fn a_consumer_starts_without_an_optional_step_that_has_failed() {
     guarded()
-        .edit(|plan| plan.paths[0].profile.context = Some(10))
+        .edit(|plan| plan.paths[0].profile.context = Some(1_000))
         .start()
         .valid(1)
         .skip()

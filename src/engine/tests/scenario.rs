@@ -160,6 +160,9 @@ impl Scenario {
                 }
                 line
             }
+            Action::Shrink { step, item, most } => {
+                format!("shrink {} to {most}", self.part(*step, Some(*item)))
+            }
             Action::Cancel { attempt } => format!("cancel {}", attempt.0),
             Action::Accept { attempt } => format!("accept {}", attempt.0),
             Action::Close { step, status } => {
@@ -211,6 +214,11 @@ impl Scenario {
     pub(super) fn prepared(self, step: u16, round: u32, prompts: &[u64]) -> Self {
         let result = Prepared::Prompts(prompts.to_vec());
         self.event(Event::Prepared { step: StepIx(step), round, result })
+    }
+
+    /// A prompt was made shorter, or could not be.
+    pub(super) fn shrunk(self, step: u16, item: u32, tokens: Option<u64>) -> Self {
+        self.event(Event::Shrunk { step: StepIx(step), item: ItemIx(item), tokens })
     }
 
     pub(super) fn sent(self, attempt: u32) -> Self {

@@ -52,6 +52,8 @@ fn place(reason: &Reason) -> usize {
         Reason::AllEnded => 26,
         Reason::Withdrawn => 27,
         Reason::Reused => 28,
+        Reason::TooLong { .. } => 31,
+        Reason::Shrinks { .. } => 32,
     }
 }
 
@@ -106,6 +108,8 @@ fn reasons() -> Vec<Reason> {
             max_extra: Hedge::MAX_EXTRA,
         },
         Reason::Unmeasured { percent: 95 },
+        Reason::TooLong { path: A, prompt_tokens: 9_000, room: 7_800 },
+        Reason::Shrinks { prompt_tokens: 9_000, most: 7_400 },
     ]
 }
 
@@ -121,7 +125,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, place(&Reason::Unmeasured { percent: 95 }) + 1);
+    assert_eq!(next, place(&Reason::Shrinks { prompt_tokens: 0, most: 0 }) + 1);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
@@ -160,6 +164,8 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     validated in an earlier run of the same call
     a/one has no extra attempt left: 2 extra of 15 primaries in 10 min, at most 10%
     p95 is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff
+    about 9000 prompt tokens are more than the 7800 that a/one takes beside the answer
+    about 9000 prompt tokens did not fit: lists that may lose items are cut until 7400 are left
     ");
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::domain::failure::FailureClass as F;
 use crate::domain::id::ProviderIx;
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::domain::plan::{
     Budget, Hedge, ModelPlan, OnRejected, PathPlan, ProviderPlan, Reactions,
 };
@@ -20,15 +20,9 @@ fn plan() -> Plan {
         label: format!("p{ix}/m"),
         provider: ProviderIx(ix),
         profile: ModelProfile {
-            id: "m".to_owned(),
             context: Some(window),
-            max_output: None,
             structured: Structured::Schema,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.9,
+            ..ModelProfile::plain("m")
         },
     };
     let provider = |ix: u16| ProviderPlan {

@@ -6,12 +6,10 @@ use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
 use crate::provider::answer::{Answer, End, refused, truncated};
 use crate::provider::classify::{self, brief};
-use crate::provider::constraint::Constraint;
+use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Exchange, Reply, Sink};
-
-use super::encode;
 
 /// Reads content blocks into an [`Answer`].
 pub(super) struct MessageDecoder {
@@ -23,7 +21,7 @@ pub(super) struct MessageDecoder {
 
 impl MessageDecoder {
     pub(super) fn new(exchange: &Exchange) -> Self {
-        let forced = matches!(encode::asked(exchange), Constraint::Tool(_));
+        let forced = matches!(constraint::of(exchange), Constraint::Tool(_));
         Self { answer: Answer::new(exchange, forced), events: 0, closed: false, tool: None }
     }
 

@@ -13,18 +13,17 @@ pub(super) fn body(exchange: &Exchange) -> Value {
     let (system, turns) = constraint::prompt(exchange);
     let mut body = Map::new();
     body.insert("model".into(), profile.id.clone().into());
-    let bound = profile.max_output.unwrap_or(u32::MAX).min(exchange.max_tokens).max(1);
-    body.insert("max_tokens".into(), bound.into());
+    body.insert("max_tokens".into(), profile.bound(exchange.max_tokens).into());
     if let Some(system) = system {
         body.insert("system".into(), system.into());
     }
     body.insert("messages".into(), messages(turns));
-    if let Some(temperature) = exchange.temperature.filter(|t| profile.temperature && t.is_finite())
-    {
-        body.insert("temperature".into(), temperature.into());
+    if let Some(temperature) = constraint::temperature(exchange) {
+        // Its range ends at 1, where others' ends at 2.
+        body.insert("temperature".into(), temperature.min(1.0).into());
     }
     let mut output = Map::new();
-    match asked(exchange) {
+    match constraint::of(exchange) {
         Constraint::None | Constraint::Object => {}
         Constraint::Schema(schema) => {
             output.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
@@ -36,8 +35,8 @@ pub(super) fn body(exchange: &Exchange) -> Value {
             body.insert("tool_choice".into(), json!({"type": "tool", "name": ANSWER}));
         }
     }
-    if let Some(effort) = &exchange.effort {
-        output.insert("effort".into(), effort.clone().into());
+    if let Some(effort) = constraint::effort(exchange) {
+        output.insert("effort".into(), effort.into());
     }
     if !output.is_empty() {
         body.insert("output_config".into(), output.into());
@@ -46,17 +45,7 @@ pub(super) fn body(exchange: &Exchange) -> Value {
     Value::Object(body)
 }
 
-/// What is asked here: a schema that constrained decoding would refuse becomes a tool's parameters, which
-/// are not compiled.
-pub(super) fn asked(exchange: &Exchange) -> Constraint<'_> {
-    match constraint::of(exchange) {
-        Constraint::Schema(schema) if !constraint::anthropic_ready(schema) => {
-            Constraint::Tool(schema)
-        }
-        other => other,
-    }
-}
-
+/// The turns as this API wants them: none empty, speakers alternating.
 fn messages(turns: Vec<Message>) -> Value {
     let turn = |turn: Message| {
         let role = match turn.speaker {

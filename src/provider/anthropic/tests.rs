@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::FailureClass;
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{Efforts, ModelProfile, Structured, Subset};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Draw, Reply, Sink};
 
@@ -26,15 +26,13 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "claude-x".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
+            fallback: Structured::Tool,
+            subset: Subset::Anthropic,
             temperature: false,
-            price: None,
-            trust: 0.5,
+            effort: Efforts::of(["low", "high"]),
+            ..ModelProfile::plain("claude-x")
         }),
         draw: Draw::default(),
     }
@@ -65,20 +63,34 @@ fn turns_alternate_and_the_system_prompt_stands_above_them() {
 
 #[test]
 fn a_schema_that_cannot_be_compiled_becomes_a_tools_parameters() {
-    let closed = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false});
-    let body = Anthropic.encode(&exchange(Structured::Schema, Some(closed.clone()))).body;
-    assert_eq!(body["output_config"], json!({"format": {"type": "json_schema", "schema": closed}}));
-    assert_eq!(body.get("tools"), None);
-    let mut bounded = closed;
+    let closed = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": [], "additionalProperties": false});
+    let mut bounded = closed.clone();
     bounded["properties"]["n"]["minimum"] = json!(1);
-    let body = Anthropic.encode(&exchange(Structured::Schema, Some(bounded.clone()))).body;
-    assert_eq!(body["tools"][0]["input_schema"], bounded);
+    let body = Anthropic.encode(&exchange(Structured::Schema, Some(bounded))).body;
+    let mut said = closed.clone();
+    said["properties"]["n"]["description"] = json!("At least 1.");
+    assert_eq!(body["output_config"], json!({"format": {"type": "json_schema", "schema": said}}));
+    assert_eq!(body.get("tools"), None);
+    let mut open = closed;
+    open["additionalProperties"] = json!(true);
+    let body = Anthropic.encode(&exchange(Structured::Schema, Some(open.clone()))).body;
+    assert_eq!(body["tools"][0]["input_schema"], open);
     assert_eq!(body.get("output_config"), None);
 }
 
 #[test]
+fn a_temperature_stays_within_this_vendors_range() {
+    let mut asked = exchange(Structured::Instruct, None);
+    Arc::make_mut(&mut asked.profile).temperature = true;
+    assert_eq!(Anthropic.encode(&asked).body["temperature"], 0.5);
+    asked.temperature = Some(1.7);
+    assert_eq!(Anthropic.encode(&asked).body["temperature"], 1.0);
+}
+
+#[test]
 fn effort_is_sent_beside_the_format() {
-    let asked = Exchange { effort: Some("low".to_owned()), ..exchange(Structured::Instruct, None) };
+    let asked =
+        Exchange { effort: Some("none".to_owned()), ..exchange(Structured::Instruct, None) };
     assert_eq!(Anthropic.encode(&asked).body["output_config"], json!({"effort": "low"}));
 }
 

@@ -11,8 +11,6 @@ use crate::provider::dialect::{Decoder, Progress};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Exchange, Reply, Sink};
 
-use super::encode;
-
 /// Reads content blocks into an [`Answer`].
 pub(super) struct ConverseDecoder {
     answer: Answer,
@@ -23,7 +21,7 @@ pub(super) struct ConverseDecoder {
 
 impl ConverseDecoder {
     pub(super) fn new(exchange: &Exchange) -> Self {
-        let forced = matches!(encode::asked(exchange), Constraint::Tool(_));
+        let forced = matches!(constraint::of(exchange), Constraint::Tool(_));
         Self { answer: Answer::new(exchange, forced), events: 0, closed: false, tool: None }
     }
 
@@ -105,7 +103,10 @@ impl ConverseDecoder {
             .saturating_add(cached)
             .saturating_add(number("cacheWriteInputTokens"));
         let output = number("outputTokens");
-        self.answer.count(Usage { input, cached_input: cached, output, estimated: false }, sink);
+        self.answer.count(
+            Usage { input, cached_input: cached, output, estimated: false, cost: None },
+            sink,
+        );
     }
 }
 

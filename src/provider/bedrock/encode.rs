@@ -24,22 +24,20 @@ pub(super) fn path(id: &str) -> String {
 
 /// The body for `exchange`.
 pub(super) fn body(exchange: &Exchange) -> Value {
-    let profile = &exchange.profile;
     let (system, turns) = constraint::prompt(exchange);
     let mut body = Map::new();
     if let Some(system) = system.filter(|system| !system.trim().is_empty()) {
         body.insert("system".into(), json!([{"text": system}]));
     }
     body.insert("messages".into(), messages(turns));
-    let bound = profile.max_output.unwrap_or(u32::MAX).min(exchange.max_tokens).max(1);
+    let bound = exchange.profile.bound(exchange.max_tokens);
     let mut inference = Map::from_iter([("maxTokens".to_owned(), Value::from(bound))]);
-    if let Some(temperature) = exchange.temperature.filter(|t| profile.temperature && t.is_finite())
-    {
+    if let Some(temperature) = constraint::temperature(exchange) {
         inference.insert("temperature".into(), temperature.into());
     }
     body.insert("inferenceConfig".into(), inference.into());
     let mut output = Map::new();
-    match asked(exchange) {
+    match constraint::of(exchange) {
         Constraint::None | Constraint::Object => {}
         Constraint::Schema(schema) => {
             // The schema travels as a string.
@@ -61,24 +59,13 @@ pub(super) fn body(exchange: &Exchange) -> Value {
             );
         }
     }
-    if let Some(effort) = &exchange.effort {
-        output.insert("effort".into(), effort.clone().into());
+    if let Some(effort) = constraint::effort(exchange) {
+        output.insert("effort".into(), effort.into());
     }
     if !output.is_empty() {
         body.insert("outputConfig".into(), output.into());
     }
     Value::Object(body)
-}
-
-/// What is asked here: Bedrock compiles the same subset of schemas as Anthropic, and what is beyond it becomes a
-/// tool's parameters, which are not compiled.
-pub(super) fn asked(exchange: &Exchange) -> Constraint<'_> {
-    match constraint::of(exchange) {
-        Constraint::Schema(schema) if !constraint::anthropic_ready(schema) => {
-            Constraint::Tool(schema)
-        }
-        other => other,
-    }
 }
 
 /// The turns as this API wants them: none blank, speakers alternating; neighbours of one speaker share a turn.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::provider::classify::Head;
 use crate::provider::event_stream::{self, frames};
 use crate::provider::reader::Reader;
@@ -28,15 +28,9 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "us.anthropic.claude-x-v1:0".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("us.anthropic.claude-x-v1:0")
         }),
         draw: Draw::default(),
     }

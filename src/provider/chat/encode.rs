@@ -14,21 +14,18 @@ pub(super) fn body(quirks: ChatQuirks, exchange: &Exchange) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), profile.id.clone().into());
     body.insert("messages".into(), messages(exchange));
-    let bound = profile.max_output.unwrap_or(u32::MAX).min(exchange.max_tokens).max(1);
     let field = match profile.token_field {
         TokenField::MaxTokens => "max_tokens",
         TokenField::MaxCompletionTokens => "max_completion_tokens",
     };
-    body.insert(field.into(), bound.into());
-    if let Some(temperature) = exchange.temperature.filter(|t| profile.temperature && t.is_finite())
-    {
+    body.insert(field.into(), profile.bound(exchange.max_tokens).into());
+    if let Some(temperature) = constraint::temperature(exchange) {
         body.insert("temperature".into(), temperature.into());
     }
-    if let Some(effort) = &exchange.effort {
-        body.insert("reasoning_effort".into(), effort.clone().into());
+    if let Some(effort) = constraint::effort(exchange) {
+        body.insert("reasoning_effort".into(), effort.into());
     }
     let asked = constraint::of(exchange);
-    constrain(&mut body, asked);
     if quirks.routing == Routing::Behind {
         body.insert("usage".into(), json!({"include": true}));
         if asked != Constraint::None {
@@ -37,8 +34,9 @@ pub(super) fn body(quirks: ChatQuirks, exchange: &Exchange) -> Value {
         }
     }
     let streamed = quirks.streamed_schema || !matches!(asked, Constraint::Schema(_));
+    constrain(&mut body, exchange);
     body.insert("stream".into(), streamed.into());
-    if streamed && quirks.stream_options {
+    if streamed && quirks.stream_options && profile.counts {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     Value::Object(body)
@@ -57,14 +55,14 @@ fn messages(exchange: &Exchange) -> Value {
     system.into_iter().chain(turns).collect()
 }
 
-fn constrain(body: &mut Map<String, Value>, constraint: Constraint<'_>) {
-    match constraint {
+fn constrain(body: &mut Map<String, Value>, exchange: &Exchange) {
+    match constraint::of(exchange) {
         Constraint::None => {}
         Constraint::Object => {
             body.insert("response_format".into(), json!({"type": "json_object"}));
         }
         Constraint::Schema(schema) => {
-            let strict = constraint::strict_ready(schema);
+            let strict = constraint::strict(exchange);
             let named = json!({"name": ANSWER, "strict": strict, "schema": schema});
             let format = json!({"type": "json_schema", "json_schema": named});
             body.insert("response_format".into(), format);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{Efforts, ModelProfile, Structured, Subset, SystemPrompt, TokenField};
 use crate::domain::money::Usd;
 use crate::domain::provider::Routing;
 use crate::provider::dialect::Progress;
@@ -38,15 +38,11 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         temperature: Some(0.5),
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
             max_output: Some(32),
             structured,
-            system: SystemPrompt::Native,
+            subset: Subset::OpenAi,
             token_field: TokenField::MaxCompletionTokens,
-            temperature: true,
-            price: None,
-            trust: 0.5,
+            ..ModelProfile::plain("small")
         }),
         draw: Draw::default(),
     }
@@ -88,11 +84,20 @@ fn what_a_server_or_model_does_not_take_is_not_sent() {
         profile.max_output = None;
         profile.token_field = TokenField::MaxTokens;
         profile.system = SystemPrompt::Merged;
+        profile.counts = false;
+        profile.effort = Efforts::of(["low", "medium", "high"]);
     });
-    let effort = Exchange { effort: Some("low".to_owned()), ..plain };
-    let body = Chat { quirks: ChatQuirks { stream_options: false, ..ChatQuirks::NONE } }
-        .encode(&effort)
-        .body;
+    let thinking = Exchange { effort: Some("minimal".to_owned()), ..plain };
+    let body = body(&thinking);
+    let without = with_profile(thinking.clone(), |profile| profile.effort = Efforts::NONE);
+    assert_eq!(Chat { quirks: QUIRKS }.encode(&without).body.get("reasoning_effort"), None);
+    let quirks = ChatQuirks { stream_options: false, ..ChatQuirks::NONE };
+    let counted = with_profile(thinking, |profile| profile.counts = true);
+    assert_eq!(
+        Chat { quirks }.encode(&counted).body,
+        body,
+        "the server's word stands above the model's"
+    );
     assert_eq!(
         body,
         json!({
@@ -119,10 +124,16 @@ fn a_schema_is_asked_for_in_the_way_the_model_knows() {
     );
     assert_eq!(asked["json_schema"]["schema"], schema());
 
-    let mut open = schema();
-    open["required"] = json!([]);
-    let lenient = body(&exchange(Structured::Schema, Some(open)));
-    assert_eq!(lenient["response_format"]["json_schema"]["strict"], false);
+    let mut optional = schema();
+    optional["required"] = json!([]);
+    let asked =
+        &body(&exchange(Structured::Schema, Some(optional)))["response_format"]["json_schema"];
+    assert_eq!((&asked["strict"], &asked["schema"]["required"]), (&json!(true), &json!(["city"])));
+    assert_eq!(asked["schema"]["properties"]["city"]["anyOf"][1], json!({"type": "null"}));
+    let grammar = with_profile(exchange(Structured::Schema, Some(schema())), |profile| {
+        profile.subset = Subset::Grammar;
+    });
+    assert_eq!(body(&grammar)["response_format"]["json_schema"]["schema"], schema());
 
     let object = body(&exchange(Structured::Json, Some(schema())));
     assert_eq!(object["response_format"], json!({"type": "json_object"}));

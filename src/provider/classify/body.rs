@@ -8,6 +8,8 @@ use super::Head;
 
 /// Wrappings undone at most: gateways wrap errors of gateways.
 const MAX_DEPTH: u8 = 10;
+/// Most characters of a parameter's name.
+const MAX_NAME: usize = 64;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -26,8 +28,10 @@ pub(super) struct Said {
     pub asked_to_wait: bool,
     /// Whether the body is JSON that reads as an error.
     pub shaped: bool,
-    /// Whether the body names a parameter (`param`), other than the model.
-    pub names_parameter: bool,
+    /// The parameter that the body names (`param`, or the last of `loc`), other than the model.
+    pub parameter: Option<String>,
+    /// The prompt's tokens and the window's, as fields of the body (llama.cpp).
+    pub counted: Option<(u64, u64)>,
     /// Whether the status is known.
     pub standing: Standing,
     /// A status inside the body.
@@ -112,8 +116,13 @@ impl Said {
                 self.code(value);
             }
         }
-        let parameter = object.get("param").and_then(Value::as_str);
-        self.names_parameter |= parameter.is_some_and(|name| !matches!(name, "" | "model"));
+        let place = object.get("loc").and_then(Value::as_array).and_then(|place| place.last());
+        let named = object.get("param").or(place).and_then(Value::as_str);
+        if let Some(name) = named.filter(|name| !matches!(*name, "" | "model")) {
+            self.parameter = Some(super::brief(name).chars().take(MAX_NAME).collect());
+        }
+        let count = |key: &str| object.get(key).and_then(Value::as_u64);
+        self.counted = count("n_prompt_tokens").zip(count("n_ctx")).or(self.counted);
         if let Some(status) = object.get("originalStatusCode").and_then(Value::as_u64) {
             self.original = u16::try_from(status).ok();
         }

@@ -120,7 +120,8 @@ fn parameter(said: &Said) -> Option<Found> {
         "does not support thinking",
         "no endpoints found that support",
     ];
-    let named = said.names_parameter && said.has_text(&["not support", "unsupported"]).is_some();
+    let named =
+        said.parameter.is_some() && said.has_text(&["not support", "unsupported"]).is_some();
     let hit = said.has_code(CODES) || said.has_text(WORDS).is_some() || named;
     (hit && faulted(said))
         .then(|| found(FailureClass::UnsupportedParameter, Scope::Path, "parameter refused"))

@@ -45,7 +45,7 @@ pub(super) fn body(exchange: &Exchange) -> Value {
     }
     body.insert("contents".into(), contents(turns));
     let asked = constraint::of(exchange);
-    if let Constraint::Tool(schema) = asked {
+    if let Constraint::Tool(schema) = &asked {
         let function = json!({
             "name": ANSWER,
             "description": "Gives the answer.",
@@ -74,13 +74,11 @@ fn contents(turns: Vec<Message>) -> Value {
 fn generation(exchange: &Exchange, asked: Constraint<'_>) -> Value {
     let profile = &exchange.profile;
     let mut config = Map::new();
-    let bound = profile.max_output.unwrap_or(u32::MAX).min(exchange.max_tokens).max(1);
-    config.insert("maxOutputTokens".into(), bound.into());
-    if let Some(temperature) = exchange.temperature.filter(|t| profile.temperature && t.is_finite())
-    {
+    config.insert("maxOutputTokens".into(), profile.bound(exchange.max_tokens).into());
+    if let Some(temperature) = constraint::temperature(exchange) {
         config.insert("temperature".into(), temperature.into());
     }
-    if let Some(thinking) = exchange.effort.as_deref().and_then(|e| thinking(&profile.id, e)) {
+    if let Some(thinking) = constraint::effort(exchange).and_then(|e| thinking(&profile.id, e)) {
         config.insert("thinkingConfig".into(), thinking);
     }
     match asked {
@@ -90,7 +88,7 @@ fn generation(exchange: &Exchange, asked: Constraint<'_>) -> Value {
         }
         Constraint::Schema(schema) => {
             config.insert("responseMimeType".into(), "application/json".into());
-            config.insert("responseJsonSchema".into(), schema.clone());
+            config.insert("responseJsonSchema".into(), schema);
         }
     }
     Value::Object(config)

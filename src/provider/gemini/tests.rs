@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::domain::model::{Structured, SystemPrompt};
+use crate::domain::model::{Efforts, Structured, SystemPrompt};
 use crate::provider::fixture::{city, events, exchange, of_type, read, stream, with_profile};
 
 macro_rules! body_of {
@@ -55,7 +55,10 @@ fn a_models_id_is_a_path_of_its_own() {
 fn effort_is_a_level_or_in_older_models_a_budget() {
     let thinking = |id: &str, effort: &str| {
         let asked = Exchange { effort: Some(effort.to_owned()), ..plain() };
-        let asked = with_profile(asked, |profile| profile.id = id.to_owned());
+        let asked = with_profile(asked, |profile| {
+            profile.id = id.to_owned();
+            profile.effort = Efforts::of(["none", "low", "medium", "high"]);
+        });
         Gemini.encode(&asked).body["generationConfig"].get("thinkingConfig").cloned()
     };
     assert_eq!(thinking("gemini-3-pro", "low"), Some(json!({"thinkingLevel": "low"})));

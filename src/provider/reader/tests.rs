@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::ModelProfile;
 use crate::domain::provider::ChatQuirks;
 use crate::provider::chat::Chat;
 use crate::provider::classify::Headers;
@@ -32,17 +32,7 @@ fn exchange() -> Exchange {
         max_tokens: 64,
         temperature: None,
         effort: None,
-        profile: Arc::new(ModelProfile {
-            id: "small".to_owned(),
-            context: None,
-            max_output: None,
-            structured: Structured::Instruct,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: false,
-            price: None,
-            trust: 0.5,
-        }),
+        profile: Arc::new(ModelProfile { temperature: false, ..ModelProfile::plain("small") }),
         draw: Draw::default(),
     }
 }

@@ -15,17 +15,16 @@ pub(super) fn body(exchange: &Exchange) -> Value {
     let asked = constraint::of(exchange);
     let mut body = Map::new();
     body.insert("model".into(), profile.id.clone().into());
-    say(&mut body, exchange, asked);
-    let bound = profile.max_output.unwrap_or(u32::MAX).min(exchange.max_tokens);
-    body.insert("max_output_tokens".into(), bound.max(LEAST_BOUND).into());
-    if let Some(temperature) = exchange.temperature.filter(|t| profile.temperature && t.is_finite())
-    {
+    say(&mut body, exchange, asked == Constraint::Object);
+    let bound = profile.bound(exchange.max_tokens).max(LEAST_BOUND);
+    body.insert("max_output_tokens".into(), bound.into());
+    if let Some(temperature) = constraint::temperature(exchange) {
         body.insert("temperature".into(), temperature.into());
     }
-    if let Some(effort) = &exchange.effort {
+    if let Some(effort) = constraint::effort(exchange) {
         body.insert("reasoning".into(), json!({"effort": effort}));
     }
-    constrain(&mut body, asked);
+    constrain(&mut body, asked, constraint::strict(exchange));
     // What is asked and answered is kept for 30 days by default; nothing here comes back for it.
     body.insert("store".into(), false.into());
     body.insert("stream".into(), true.into());
@@ -34,12 +33,10 @@ pub(super) fn body(exchange: &Exchange) -> Value {
 
 /// The system prompt as `instructions` and the turns as `input`. In JSON mode the word must stand in the input, so
 /// that there the system prompt, which holds it, is the first item.
-fn say(body: &mut Map<String, Value>, exchange: &Exchange, asked: Constraint<'_>) {
+fn say(body: &mut Map<String, Value>, exchange: &Exchange, json_mode: bool) {
     let (mut system, turns) = constraint::prompt(exchange);
     let mut items = Vec::new();
-    if asked == Constraint::Object
-        && let Some(system) = system.take()
-    {
+    if json_mode && let Some(system) = system.take() {
         items.push(json!({"role": "developer", "content": system}));
     }
     if let Some(system) = system {
@@ -55,12 +52,11 @@ fn say(body: &mut Map<String, Value>, exchange: &Exchange, asked: Constraint<'_>
     body.insert("input".into(), items.into());
 }
 
-fn constrain(body: &mut Map<String, Value>, constraint: Constraint<'_>) {
+fn constrain(body: &mut Map<String, Value>, constraint: Constraint<'_>, strict: bool) {
     let format = match constraint {
         Constraint::None => return,
         Constraint::Object => json!({"type": "json_object"}),
         Constraint::Schema(schema) => {
-            let strict = constraint::strict_ready(schema);
             json!({"type": "json_schema", "name": ANSWER, "strict": strict, "schema": schema})
         }
         Constraint::Tool(schema) => {

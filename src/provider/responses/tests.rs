@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::domain::model::Structured;
+use crate::domain::model::{Efforts, Structured};
 use crate::domain::money::Usd;
 use crate::provider::fixture::{city, events, exchange, of_type, read, stream, with_profile};
 
@@ -48,6 +48,7 @@ fn what_a_model_does_not_take_is_not_sent_and_the_least_bound_is_kept() {
     let narrow = with_profile(plain(), |profile| {
         profile.temperature = false;
         profile.max_output = Some(3);
+        profile.effort = Efforts::of(["low", "high"]);
     });
     let body = Responses.encode(&Exchange { effort: Some("low".to_owned()), ..narrow }).body;
     assert_eq!(body.get("temperature"), None);

@@ -219,6 +219,7 @@ fn lay_out(mut fate: Fate, key: &Key, mut text: String, max_tokens: u32, input: 
                     "the simulated provider throttles; come back in {} s",
                     wait.as_secs()
                 ),
+                about: None,
             };
             return failed(&fate, failure, None);
         }

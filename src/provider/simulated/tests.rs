@@ -8,7 +8,7 @@ use super::regime::Regime;
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt, TokenField};
+use crate::domain::model::{ModelProfile, Structured};
 use crate::provider::Draw;
 use crate::schema::{Schema, extract};
 use crate::workflow::case::{Case, Expect, Said, StepAnswers, Told, digest};
@@ -55,15 +55,8 @@ fn exchange(schema: Option<Value>) -> Exchange {
         temperature: None,
         effort: None,
         profile: Arc::new(ModelProfile {
-            id: "flagship".to_owned(),
-            context: None,
-            max_output: None,
             structured: Structured::Schema,
-            system: SystemPrompt::Native,
-            token_field: TokenField::MaxTokens,
-            temperature: true,
-            price: None,
-            trust: 0.9,
+            ..ModelProfile::plain("flagship")
         }),
         draw: Draw {
             run: 1,

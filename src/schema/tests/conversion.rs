@@ -157,7 +157,7 @@ fn defaults_fill_absent_fields_at_every_depth() {
     assert_eq!(Schema::fill_defaults(&outer, json!("odd")), json!("odd"));
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
+pub(super) fn shapes() -> impl Strategy<Value = Shape> {
     let leaf = prop_oneof![
         Just(Shape::Boolean),
         Just(Shape::text()),

@@ -6,7 +6,7 @@ use crate::definition::source::Source;
 
 fn read(provider: &str, environment: &Environment) -> (Configuration, Vec<String>) {
     let text = format!(
-        "providers:\n  aws: {provider}\nmodels: {{m: {{paths: [{{provider: aws, model: x}}]}}}}\n"
+        "providers:\n  aws: {provider}\nmodels: {{m: {{paths: [{{provider: aws, model: anthropic.claude-sonnet-4-6}}]}}}}\n"
     );
     let source = Source::new("punctual.yaml", text);
     let (configuration, found) = load(source, Path::new("/c/punctual.yaml"), environment);

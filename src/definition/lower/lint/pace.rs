@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::definition::config::catalogue::{CATALOGUE, Tier};
+use crate::definition::config::catalogue::{Tier, catalogue};
 use crate::definition::lower::lint::Subject;
 use crate::domain::id::{ModelIx, StepIx};
 use crate::domain::model::ModelProfile;
@@ -40,8 +40,7 @@ impl Pace {
 
     fn of_profile(profile: &ModelProfile) -> Self {
         let id = profile.id.as_str();
-        let tier = CATALOGUE.iter().find(|facts| facts.id == id).map(|facts| facts.tier);
-        match (tier, id) {
+        match (catalogue().tier(id), id) {
             (Some(Tier::Balanced), _) | (None, "flagship") => FLAGSHIP,
             (Some(Tier::Best), _) | (None, "strong") => STRONG,
             (Some(Tier::Quick | Tier::Unused) | None, _) => LIGHT,
