@@ -15,7 +15,7 @@
 //! cargo bench --bench swap                  100 runs a fault (SWAP_RUNS=1000 for the figures of the README)
 //! cargo bench --bench swap -- --markdown    the table of the README
 //! cargo bench --bench swap -- --json        the same for programs
-//! cargo bench --bench swap -- --misses      each run of ours that fell short, in full
+//! cargo bench --bench swap -- --misses      each run of ours that fell short, in full (SWAP_SEED=N: from seed N on)
 //! ```
 //!
 //! Fails where a row of ours misses a target: completion and correct value ≥ 99 %, schema integrity and state
@@ -54,6 +54,7 @@ mod task;
 #[path = "swap/wire.rs"]
 mod wire;
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,7 +85,7 @@ struct Setting {
     desk: Arc<Desk>,
     targets: Targets,
     product: Product,
-    runs: u64,
+    seeds: Range<u64>,
     parallel: usize,
     misses: bool,
 }
@@ -100,7 +101,8 @@ fn main() -> ExitCode {
     let parallel = own.unwrap_or(parallel).max(1);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let started = Instant::now();
-    let rows = runtime.block_on(measure(runs, parallel, asked("--misses")));
+    let first = number("SWAP_SEED").unwrap_or(0);
+    let rows = runtime.block_on(measure(first..first + runs, parallel, asked("--misses")));
     if asked("--json") {
         let rows: Vec<_> = rows.iter().map(|row| row.json(&rows)).collect();
         println!("{}", serde_json::to_string_pretty(&rows).unwrap());
@@ -126,7 +128,7 @@ fn main() -> ExitCode {
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn measure(runs: u64, parallel: usize, misses: bool) -> Vec<Row> {
+async fn measure(seeds: Range<u64>, parallel: usize, misses: bool) -> Vec<Row> {
     let desk = Arc::new(Desk::default());
     let (a, b) = (
         Server::start(Family::A, desk.clone()).await,
@@ -135,7 +137,7 @@ async fn measure(runs: u64, parallel: usize, misses: bool) -> Vec<Row> {
     let product = Product::load(&a.url(), &b.url());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let targets = Targets { client, a: a.url(), b: b.url() };
-    let setting = Setting { desk, targets, product, runs, parallel, misses };
+    let setting = Setting { desk, targets, product, seeds, parallel, misses };
     runs_of(&Arc::new(setting)).await
 }
 
@@ -146,7 +148,7 @@ async fn runs_of(setting: &Arc<Setting>) -> Vec<Row> {
     let hosts: Vec<Arc<Host>> = rows.iter().map(|_| setting.product.host()).collect();
     let permits = Arc::new(Semaphore::new(setting.parallel));
     let mut tasks = JoinSet::new();
-    for n in 0..setting.runs {
+    for n in setting.seeds.clone() {
         for (at, row) in rows.iter().enumerate() {
             let permit = permits.clone().acquire_owned().await.expect("never closed");
             let (setting, host) = (setting.clone(), hosts[at].clone());
@@ -196,11 +198,12 @@ async fn one(
         Policy::Naive => (baseline::run(Baseline::Naive, &setting.targets, order).await, None),
         Policy::Retry => (baseline::run(Baseline::Retry, &setting.targets, order).await, None),
         Policy::Punctual => {
-            let (outcome, report) = setting.product.run(&setting.product.host(), order).await;
+            let (outcome, report) =
+                setting.product.run(&setting.product.host(), order, setting.misses).await;
             (outcome, Some(report))
         }
         Policy::Shared => {
-            let (outcome, report) = setting.product.run(host, order).await;
+            let (outcome, report) = setting.product.run(host, order, setting.misses).await;
             (outcome, Some(report))
         }
     };

@@ -32,6 +32,8 @@ pub struct Desk {
 /// One run as the servers see it.
 struct Case {
     store: Store,
+    /// Tokens of the shortest request that was refused as too long.
+    too_long: Option<u64>,
     requests: Vec<Exchange>,
     account: Account,
 }
@@ -113,7 +115,8 @@ impl Desk {
 
     /// A run begins.
     pub fn open(&self, number: u64, store: Store) {
-        let case = Case { store, requests: Vec::new(), account: Account::default() };
+        let case =
+            Case { store, too_long: None, requests: Vec::new(), account: Account::default() };
         self.cases().insert(number, case);
     }
 
@@ -161,7 +164,13 @@ impl Case {
     fn serve(&mut self, request: &Request, thought: &Thought) -> Answer {
         let (family, step) = (request.family, thought.step);
         let text = request.text();
-        let fate = self.store.fate(&self.asked(family, step, &text));
+        let mut fate = self.store.fate(&self.asked(family, step, &text));
+        if family == Family::A && self.too_long.is_some_and(|most| request.tokens() >= most) {
+            fate = Fate::Overflow;
+        }
+        if fate == Fate::Overflow {
+            self.too_long = Some(self.too_long.unwrap_or(u64::MAX).min(request.tokens()));
+        }
         self.account.attempts += 1;
         self.note_swap(family, thought, &text);
         self.account.broken_handover |= handed_broken(step, &text);

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | 429 | A is throttled for this run from one step on, for 0.2 to 4 s (3 to 60 s), and says how long |
 //! | 529 | the same without a word on how long |
-//! | overflow | one step's prompt is beyond A's window |
+//! | overflow | one step's prompt is beyond A's window, and so is every later one that is as long |
 //! | billing | A's credit is used up from one step on, for good |
 //! | cut stream | the stream of one step ends after a part of the answer: in half the runs the connection breaks off, in half it is closed in good order, without the event that ends an answer. On A again in 30 of 100 attempts |
 //! | garbage | one step's answer is broken JSON |
 //! | fenced | one step's answer is sound, with words and a code fence around it |
 //! | wrong shape | one step's answer is JSON of another shape: numbers as words, or a part left out |
 //! | slow death | one step's stream does not begin, stops, or drips so that it would last beyond the deadline. On A again in half of all attempts |
-//! | mixed | each step on A meets one of the above in 60 of 100 runs; on B the first attempt meets a short 429, a cut stream or an unusable answer in 15 of 100 |
+//! | mixed | each step on A meets one of the above in 60 of 100 runs, an overflow only where the prompt is longest, in `review`; on B the first attempt meets a short 429, a cut stream or an unusable answer in 15 of 100 |
 //!
 //! An unusable answer (garbage, fenced, wrong shape) comes again in half of all attempts with the same request,
 //! and in one of ten where the model is shown what it had said.
@@ -150,7 +150,12 @@ impl Store {
     pub fn of(&self, family: Family, step: Step) -> Fault {
         let key = |what: u64| [self.seed, self.fault.id(), family as u64, step.at() as u64, what];
         match (self.fault, family) {
-            (Fault::Mixed, Family::A) if percent(60, &key(1)) => pick(&Fault::ON_A, &key(2)),
+            (Fault::Mixed, Family::A) if percent(60, &key(1)) => {
+                match pick(&Fault::ON_A, &key(2)) {
+                    Fault::Overflow if step != Step::Review => Fault::Overloaded,
+                    met => met,
+                }
+            }
             (Fault::Mixed, Family::B) if percent(15, &key(1)) => pick(&Fault::ON_B, &key(2)),
             (Fault::Mixed, _) | (_, Family::B) => Fault::Calm,
             (fault, Family::A) => {

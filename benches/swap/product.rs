@@ -1,7 +1,7 @@
 //! The policy under test: the host, the engine and the providers of the product, over HTTP, as `serve` sets them up.
 //!
-//! The workflow and `punctual.yaml` are read from files. The one thing set by hand is that B has no place for a
-//! system prompt (`system: merged`).
+//! Workflow and `punctual.yaml` are read as files are. B is known by what its paths say: no place for a system prompt
+//! (`system: merged`), and nothing that constrains an answer (no `can`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use punctual::definition::catalog::load_file;
 use punctual::definition::config::{Configuration, load};
 use punctual::definition::environment::Environment;
 use punctual::definition::source::Source;
-use punctual::domain::model::SystemPrompt;
 use punctual::driver::clock::{Clock, system_time};
 use punctual::driver::{CallOptions, Host, HostSettings, Lanes};
 use punctual::provider::registry::{Providers, connect};
@@ -39,18 +38,15 @@ impl Product {
                main:\n    \
                  paths:\n      \
                    - {{provider: family_a, model: claude-large, context: 200000, can: [json_schema]}}\n      \
-                   - {{provider: family_b, model: open-large, context: 1000000}}\n"
+                   - {{provider: family_b, model: open-large, context: 1000000, \
+                      system: merged}}\n"
         );
         let source = Source::new("punctual.yaml", text);
         let (configuration, found) =
             load(source, Path::new("punctual.yaml"), &Environment::default());
         let errors = found.iter().filter(|d| d.is_error()).map(ToString::to_string);
         assert_eq!(errors.collect::<Vec<_>>(), Vec::<String>::new());
-        let mut configuration = configuration.expect("it is YAML");
-        let paths = configuration.models.iter_mut().flat_map(|model| &mut model.paths);
-        for path in paths.filter(|path| path.provider == "family_b") {
-            path.profile.system = SystemPrompt::Merged;
-        }
+        let configuration = configuration.expect("it is YAML");
         let folder = std::env::temp_dir().join(format!("punctual-swap-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
         let file = folder.join("order_total.yaml");
@@ -79,11 +75,17 @@ impl Product {
         Arc::new(Host::new(HostSettings { lanes, limits, store: None, clock, seed: Some(1) }))
     }
 
-    /// One call.
-    pub async fn run(&self, host: &Arc<Host>, order: &Order) -> (Outcome, RunReport) {
+    /// One call; `content` keeps what models are sent and say in its report.
+    pub async fn run(
+        &self,
+        host: &Arc<Host>,
+        order: &Order,
+        content: bool,
+    ) -> (Outcome, RunReport) {
+        let options = CallOptions { content, ..CallOptions::default() };
         let started = Instant::now();
         let handle = host
-            .start(&self.workflow, order.input(), &CallOptions::default())
+            .start(&self.workflow, order.input(), &options)
             .unwrap_or_else(|refusal| panic!("{refusal}"));
         let report = handle.finished().await;
         let elapsed = started.elapsed();
