@@ -123,10 +123,12 @@ impl Walk<'_> {
                 );
             }
             shape => {
-                let words: Vec<&str> =
-                    self.names.iter().take(used).map(|n| n.text.as_str()).collect();
-                let owner = if words.is_empty() { "it".to_owned() } else { words.join(".") };
-                match reference::field(&shape, &owner, &name.text, name.range.clone()) {
+                let names = self.names.iter().take(used).map(|n| n.text.as_str());
+                let owner = || match names.clone().collect::<Vec<_>>().as_slice() {
+                    [] => "it".to_owned(),
+                    words => words.join("."),
+                };
+                match reference::field(&shape, owner, &name.text, name.range.clone()) {
                     Err(finding) => {
                         self.finding = Some(finding);
                         return Shape::Any;

@@ -1,4 +1,5 @@
 //! References: `plan.questions[0].id`, step by step, and what along the way can be missing.
+use std::borrow::Cow;
 use std::ops::Range;
 
 use minijinja::machinery::ast::Expr;
@@ -21,18 +22,26 @@ impl Checker<'_> {
     /// A reference: a name, and the fields and items below it.
     pub fn reference(&mut self, expr: &Expr<'_>, lenient: bool) -> Seen {
         let (root, links) = self.links(expr);
-        let (mut seen, mut path, used) = match root {
+        let mut path: Vec<Cow<'_, str>> = Vec::new();
+        let (mut seen, used) = match root {
             Expr::Var(var) => {
-                let range = self.range(var.span());
-                let (seen, used) = self.root(var.id, &links, range, lenient);
-                (seen, vec![var.id.to_owned()], used)
+                path.push(var.id.into());
+                self.root(var.id, &links, self.range(var.span()), lenient)
             }
-            other => (self.see(other, lenient), Vec::new(), 0),
+            other => (self.see(other, lenient), 0),
         };
+        if self.scope.is_none() {
+            for link in links {
+                if let Link::Dynamic(subscript) = link {
+                    self.need(subscript);
+                }
+            }
+            return Seen::any();
+        }
         for (at, link) in links.iter().enumerate() {
             if at < used {
                 if let Link::Name(name, _) = link {
-                    path.push((*name).to_owned());
+                    path.push((*name).into());
                 }
                 continue;
             }
@@ -46,13 +55,12 @@ impl Checker<'_> {
             }
             let below = self.step(&seen, &path, link, root);
             match link {
-                Link::Name(name, _) if path.len() == at + 1 => path.push((*name).to_owned()),
-                Link::Index(index) if path.len() == at + 1 => path.push(index.to_string()),
+                Link::Name(name, _) if path.len() == at + 1 => path.push((*name).into()),
+                Link::Index(index) if path.len() == at + 1 => path.push(index.to_string().into()),
                 _ => {}
             }
             let whole = path.len() == at + 2;
-            let words: Vec<&str> = path.iter().map(String::as_str).collect();
-            let proved = whole && reference::proved(&self.proofs, &words);
+            let proved = whole && reference::proved(&self.proofs, &path);
             let missing = seen.missing.or(below.missing).filter(|_| !proved);
             seen = Seen { shape: below.shape, missing };
         }
@@ -137,22 +145,29 @@ impl Checker<'_> {
         (Seen { shape, missing }, used - 1)
     }
 
-    fn step(&mut self, seen: &Seen, path: &[String], link: &Link<'_, '_>, root: &Expr<'_>) -> Seen {
-        let owner = if path.is_empty() { self.text(root).to_owned() } else { path.join(".") };
+    fn step(
+        &mut self,
+        seen: &Seen,
+        path: &[Cow<'_, str>],
+        link: &Link<'_, '_>,
+        root: &Expr<'_>,
+    ) -> Seen {
+        let text = if path.is_empty() { self.text(root) } else { "" };
+        let owner = || if path.is_empty() { text.to_owned() } else { path.join(".") };
         match link {
-            Link::Name(name, range) => self.field(&seen.shape, &owner, name, range.clone()),
+            Link::Name(name, range) => self.field(&seen.shape, owner, name, range.clone()),
             Link::Index(index) => match &seen.shape {
                 Shape::List(item, bounds) => {
                     let mut item = Seen::of((**item).clone());
                     if bounds.min.is_none_or(|min| *index as u64 >= min) {
-                        item.missing = Some(format!("'{owner}' may have fewer items"));
+                        item.missing = Some(format!("'{}' may have fewer items", owner()));
                     }
                     item
                 }
                 Shape::Any => Seen::any(),
                 other => {
                     let range = self.range_of(root);
-                    let message = format!("'{owner}' has no items: it is {}", describe(other));
+                    let message = format!("'{}' has no items: it is {}", owner(), describe(other));
                     self.add(code::NOT_A_LIST, range, message, None);
                     Seen::any()
                 }
@@ -161,7 +176,7 @@ impl Checker<'_> {
                 self.need(subscript);
                 match &seen.shape {
                     Shape::List(item, _) => Seen {
-                        missing: Some(format!("'{owner}' may have fewer items")),
+                        missing: Some(format!("'{}' may have fewer items", owner())),
                         ..Seen::of((**item).clone())
                     },
                     _ => Seen::any(),
@@ -170,10 +185,17 @@ impl Checker<'_> {
         }
     }
 
-    fn field(&mut self, shape: &Shape, owner: &str, name: &str, range: Range<usize>) -> Seen {
+    fn field(
+        &mut self,
+        shape: &Shape,
+        owner: impl Fn() -> String,
+        name: &str,
+        range: Range<usize>,
+    ) -> Seen {
         if let Shape::List(item, _) = shape
             && !is_empty_list(shape)
         {
+            let owner = owner();
             let message = format!("'{owner}' is a list and has no field '{name}'");
             let known = matches!(&**item, Shape::Object(o) if o.field(name).is_some());
             let help = if known {
