@@ -30,9 +30,9 @@ pub enum TokenKind<'s> {
     End,
 }
 
-/// Longest first, so that `<=` is not read as `<`.
+/// The usual ones first, and `<=` before `<`, so that it is not read as that.
 const SYMBOLS: [&str; 19] = [
-    "??", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "(", ")", "[", "]", ",", ".", "{",
+    ".", "(", ")", ",", "??", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "[", "]", "{",
     "}",
 ];
 

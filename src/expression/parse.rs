@@ -288,7 +288,22 @@ impl<'s> Parser<'s> {
 
     fn postfix(&mut self) -> Result<Node, Finding> {
         let mut node = self.primary()?;
+        if let Kind::Path(names) = &mut node.kind {
+            self.fields(names)?;
+            node.range.end = names.last().map_or(node.range.end, |name| name.range.end);
+            return Ok(node);
+        }
         let mut fields = Vec::new();
+        self.fields(&mut fields)?;
+        let Some(last) = fields.last() else {
+            return Ok(node);
+        };
+        let (range, below) = (node.range.start..last.range.end, node.depth);
+        Self::node(Kind::Fields(Box::new(node), fields), range, below)
+    }
+
+    /// The names that follow, each after its dot.
+    fn fields(&mut self, names: &mut Vec<Name>) -> Result<(), Finding> {
         while self.skip(".") {
             let range = self.range();
             let TokenKind::Word(text) = *self.kind() else {
@@ -297,19 +312,9 @@ impl<'s> Parser<'s> {
                 return Err(syntax(range, message, Some(help)));
             };
             self.at += 1;
-            fields.push(Name { text: text.to_owned(), range });
+            names.push(Name { text: text.to_owned(), range });
         }
-        let Some(last) = fields.last() else {
-            return Ok(node);
-        };
-        let range = node.range.start..last.range.end;
-        if let Kind::Path(names) = &mut node.kind {
-            names.append(&mut fields);
-            node.range = range;
-            return Ok(node);
-        }
-        let below = node.depth;
-        Self::node(Kind::Fields(Box::new(node), fields), range, below)
+        Ok(())
     }
 }
 

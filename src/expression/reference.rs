@@ -13,14 +13,17 @@ pub type Proof = Vec<String>;
 
 /// The binding of a root name; a dotted one, as `answer.items`, is a second view of the same name and wins where it
 /// is written. Returns how many words of the path it takes.
-pub fn root<'s>(scope: &'s Scope, words: &[&str]) -> Option<(&'s Shape, &'s Presence, usize)> {
-    if let [first, second, ..] = words
-        && let Some(view) = scope.view(first, second)
-    {
-        return Some((&view.shape, &view.presence, 2));
-    }
-    let binding = scope.get(words.first()?)?;
-    Some((&binding.shape, &binding.presence, 1))
+pub fn root<'s>(
+    scope: &'s Scope,
+    first: &str,
+    second: Option<&str>,
+) -> Option<(&'s Shape, &'s Presence, usize)> {
+    let view = second.and_then(|second| scope.view(first, second));
+    let (binding, used) = match view {
+        Some(view) => (view, 2),
+        None => (scope.get(first)?, 1),
+    };
+    Some((&binding.shape, &binding.presence, used))
 }
 
 /// Whether `proofs` show that the path is there: it, or something below it, was tested.

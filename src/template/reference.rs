@@ -22,7 +22,7 @@ impl Checker<'_> {
     /// A reference: a name, and the fields and items below it.
     pub fn reference(&mut self, expr: &Expr<'_>, lenient: bool) -> Seen {
         let (root, links) = self.links(expr);
-        let mut path: Vec<Cow<'_, str>> = Vec::new();
+        let mut path: Vec<Cow<'_, str>> = Vec::with_capacity(links.len() + 1);
         let (mut seen, used) = match root {
             Expr::Var(var) => {
                 path.push(var.id.into());
@@ -113,21 +113,21 @@ impl Checker<'_> {
             seen.missing = seen.missing.filter(|_| !reference::proved(&self.proofs, &[name]));
             return (seen, 0);
         }
-        let mut words = vec![name];
-        words.extend(links.iter().map_while(|l| match l {
+        let mut names = links.iter().map_while(|link| match link {
             Link::Name(name, _) => Some(*name),
             Link::Index(_) | Link::Dynamic(_) => None,
-        }));
+        });
         let Some(scope) = self.scope else {
             self.mentions.push(Mention {
                 name: name.to_owned(),
-                path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
+                path: names.map(str::to_owned).collect(),
                 range: self.site.clone().unwrap_or(range),
                 guarded: lenient || reference::proved(&self.proofs, &[name]),
             });
             return (Seen::any(), 0);
         };
-        let Some((shape, presence, used)) = reference::root(scope, &words) else {
+        let second = names.next();
+        let Some((shape, presence, used)) = reference::root(scope, name, second) else {
             let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
             let finding = reference::unknown_name(scope, &locals, name, range);
             self.note(finding);
@@ -139,9 +139,8 @@ impl Checker<'_> {
             Presence::Always => null.then(|| format!("'{name}' may be null")),
         };
         // `answer.items` is there where `answer` is.
-        let proved = |words: &[&str]| reference::proved(&self.proofs, words);
-        let missing =
-            missing.filter(|_| !proved(&[name]) && !proved(words.get(..used).unwrap_or_default()));
+        let proved = reference::proved(&self.proofs, &[name]);
+        let missing = missing.filter(|_| !proved);
         (Seen { shape, missing }, used - 1)
     }
 

@@ -346,6 +346,10 @@ impl<'a> Lowering<'a> {
 
     /// `string`, `low | high`, `Answer | null`, `[string] | null`.
     fn words(&mut self, text: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
+        let text = text.trim();
+        if text != "null" && !text.contains('|') {
+            return self.word(text, span, owner);
+        }
         let mut parts: Vec<&str> = split_top(text);
         let before = parts.len();
         parts.retain(|part| *part != "null");
