@@ -220,9 +220,10 @@ impl<'a> Lowering<'a> {
 
     /// The schema as clients see it.
     fn tool_schema(&mut self, typed: &Typed, span: &std::ops::Range<usize>) -> Option<Schema> {
-        let sound = typed.embedded.is_none();
-        let compile = |made| if sound { Ok(Schema::sound(made)) } else { Schema::compile(made) };
-        let made = inline(&typed.schema()).and_then(compile);
+        let made = match &typed.embedded {
+            None => Schema::portable(typed.shape.clone()),
+            Some(schema) => inline(schema).and_then(Schema::compile),
+        };
         match made {
             Ok(schema) => Some(schema),
             Err(error) => {

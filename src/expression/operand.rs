@@ -17,7 +17,7 @@ const MAX_QUANTIFIERS: usize = 2;
 /// Words with a meaning of their own, which no root name can have.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "in", "for", "true", "false", "null"];
 
-impl Parser {
+impl Parser<'_> {
     /// A value without an operator.
     pub fn primary(&mut self) -> Result<Node, Finding> {
         let range = self.range();
@@ -50,8 +50,8 @@ impl Parser {
         }
     }
 
-    fn word(&mut self, word: String, range: Range<usize>) -> Result<Node, Finding> {
-        let literal = match word.as_str() {
+    fn word(&mut self, word: &str, range: Range<usize>) -> Result<Node, Finding> {
+        let literal = match word {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" => Some(Value::Null),
@@ -61,21 +61,21 @@ impl Parser {
             self.at += 1;
             return Self::node(Kind::Literal(value), range, 0);
         }
-        if KEYWORDS.contains(&word.as_str()) {
+        if KEYWORDS.contains(&word) {
             let help = "a value belongs here";
             return Err(syntax(range, format!("expected a value, found `{word}`"), Some(help)));
         }
         self.at += 1;
         if !self.is("(") {
-            let name = Name { text: word, range: range.clone() };
+            let name = Name { text: word.to_owned(), range: range.clone() };
             return Self::node(Kind::Path(vec![name]), range, 0);
         }
         self.at += 1;
         if word == "all" || word == "any" {
             return self.quantifier(word == "all", range.start);
         }
-        let Some(function) = Function::named(&word) else {
-            let close = did_you_mean(&word, Function::names());
+        let Some(function) = Function::named(word) else {
+            let close = did_you_mean(word, Function::names());
             let names: Vec<&str> = Function::names().chain(["all", "any"]).collect();
             let names = names.join(", ");
             return Err(Finding {
@@ -132,7 +132,7 @@ impl Parser {
         }
         let range = self.range();
         let text = match self.kind().clone() {
-            TokenKind::Word(text) if !KEYWORDS.contains(&text.as_str()) => text,
+            TokenKind::Word(text) if !KEYWORDS.contains(&text) => text.to_owned(),
             _ => {
                 return Err(syntax(
                     range,

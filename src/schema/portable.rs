@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::SchemaError;
 use super::bound::{MAX_DEPTH, MAX_NODES};
 use super::place::{self, Place};
+use crate::domain::shape::Shape;
 
 /// Characters of a property's name: one Anthropic surface rejects longer ones.
 pub const MAX_NAME: usize = 64;
@@ -57,6 +58,32 @@ pub fn inline(schema: &Value) -> Result<Value, SchemaError> {
             ),
         )),
     }
+}
+
+/// Whether the schema of a shape is portable without a look at each of its parts.
+pub(super) fn is_plain(shape: &Shape) -> bool {
+    matches!(shape, Shape::Object(_))
+        && plain_parts(shape, 1).is_some_and(|parts| parts < MAX_NODES)
+}
+
+/// Parts of the schema of a shape, at most; `None` where it is deep, or a name too long.
+fn plain_parts(shape: &Shape, depth: usize) -> Option<usize> {
+    if depth >= MAX_DEPTH {
+        return None;
+    }
+    Some(match shape {
+        Shape::Object(object) => {
+            let mut parts = 1;
+            for field in &object.fields {
+                // Characters are counted elsewhere, and are not more than bytes.
+                parts += plain_parts(&field.shape, depth + 1)
+                    .filter(|_| field.name.len() <= MAX_NAME)?;
+            }
+            parts
+        }
+        Shape::List(inner, _) | Shape::Nullable(inner) => 2 + plain_parts(inner, depth + 1)?,
+        _ => 1,
+    })
 }
 
 /// The same without conditions on the root.

@@ -44,19 +44,22 @@ const MAX_ELIF: usize = 100;
 
 /// A checked template. Compiled when it is first rendered: a server holds many more than it needs at its start.
 #[derive(Clone)]
-pub struct Template {
-    source: Arc<str>,
-    library: Arc<Library>,
-    mentions: Arc<[Mention]>,
+pub struct Template(Arc<Whole>);
+
+struct Whole {
+    source: String,
+    library: Library,
+    mentions: Vec<Mention>,
     /// Whether it holds a construct that prompts do not have.
     refused: bool,
-    environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
+    environment: OnceLock<Result<Environment<'static>, RenderError>>,
 }
 
 /// A template as it is read, with its syntax tree, for as long as it is checked.
 pub struct Parsed<'s> {
     source: &'s str,
-    root: ast::Stmt<'s>,
+    /// `None`: nothing but text.
+    root: Option<ast::Stmt<'s>>,
     includes: Vec<Include>,
     library: Library,
     mentions: Vec<Mention>,
@@ -102,20 +105,20 @@ impl Template {
     /// The text as written.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// Every mention of a root name that the template does not bind itself, in the order of the text. A mention in
     /// an included text has the place of the include.
     #[must_use]
     pub fn mentions(&self) -> &[Mention] {
-        &self.mentions
+        &self.0.mentions
     }
 
     /// Every problem under `scope`, those of included texts too: see [`Parsed::check`], which need not read it again.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
-        let read = Parsed::read(&self.source).map(|read| read.including((*self.library).clone()));
+        let read = Parsed::read(&self.0.source).map(|read| read.including(self.0.library.clone()));
         read.map(|parsed| parsed.check(scope)).unwrap_or_default()
     }
 
@@ -134,13 +137,14 @@ impl Template {
     /// # Errors
     /// As [`Template::render`].
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
-        if self.refused {
+        if self.0.refused {
             // The engine is not made for some of them: compiling can panic.
             let message = "the template uses what prompts do not have; see its check";
             return Err(RenderError::new(message));
         }
-        let environment = self.environment.get_or_init(|| {
-            environment::environment(&self.source, &self.library).map_err(|error| described(&error))
+        let environment = self.0.environment.get_or_init(|| {
+            environment::environment(&self.0.source, &self.0.library)
+                .map_err(|error| described(&error))
         });
         let environment = environment.as_ref().map_err(Clone::clone)?;
         let mut out = environment::Limited::default();
@@ -159,7 +163,7 @@ impl Template {
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Template").field("source", &self.0.source).finish_non_exhaustive()
     }
 }
 
@@ -169,7 +173,7 @@ impl<'s> Parsed<'s> {
     /// # Errors
     /// The first syntax error, or a text of more than 1 MiB.
     pub fn read(source: &'s str) -> Result<Self, Finding> {
-        let root = parsed(source)?;
+        let root = if is_text(source) { None } else { Some(parsed(source)?) };
         let (includes, library, mentions) = (Vec::new(), Library::default(), Vec::new());
         Ok(Self { source, root, includes, library, mentions, refused: false }.walked())
     }
@@ -182,7 +186,7 @@ impl<'s> Parsed<'s> {
 
     fn walked(mut self) -> Self {
         let mut checker = check::Checker::new(self.source, None, &self.library);
-        checker.whole(&self.root);
+        self.root.iter().for_each(|root| checker.whole(root));
         self.includes = std::mem::take(&mut checker.includes);
         let (mentions, findings) = checker.finish();
         self.refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
@@ -217,20 +221,16 @@ impl<'s> Parsed<'s> {
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
         let mut checker = check::Checker::new(self.source, Some(scope), &self.library);
-        checker.whole(&self.root);
+        self.root.iter().for_each(|root| checker.whole(root));
         checker.finish().1
     }
 
     /// The template, to be rendered.
     #[must_use]
     pub fn template(self) -> Template {
-        Template {
-            source: self.source.into(),
-            library: self.library.into(),
-            mentions: self.mentions.into(),
-            refused: self.refused,
-            environment: Arc::default(),
-        }
+        let Self { source, library, mentions, refused, .. } = self;
+        let (source, environment) = (source.to_owned(), OnceLock::new());
+        Template(Arc::new(Whole { source, library, mentions, refused, environment }))
     }
 }
 
@@ -238,6 +238,13 @@ impl fmt::Debug for Parsed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parsed").field("source", &self.source).finish_non_exhaustive()
     }
+}
+
+/// Whether a text has no tag at all, as many a system prompt.
+fn is_text(source: &str) -> bool {
+    let tag =
+        |(at, _): (usize, &str)| matches!(source.as_bytes().get(at + 1), Some(b'{' | b'%' | b'#'));
+    source.len() <= MAX_SOURCE && !source.match_indices('{').any(tag)
 }
 
 /// The syntax tree of a text.

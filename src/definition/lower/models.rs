@@ -119,7 +119,7 @@ impl<'a> Lowering<'a> {
         told: &mut Vec<String>,
     ) -> Option<&'a LogicalModel> {
         let configuration = self.context.configuration;
-        let names: Vec<&str> = configuration.models.iter().map(|m| m.name.as_str()).collect();
+        let names = || configuration.models.iter().map(|m| m.name.as_str()).collect::<Vec<_>>();
         let Some(name) = name else {
             told.push(owner.to_owned());
             self.reader
@@ -130,7 +130,7 @@ impl<'a> Lowering<'a> {
                 )
                 .help(format!(
                     "add `model:` to the step or to `defaults`; models: {}",
-                    list(&names)
+                    list(&names())
                 ));
             return None;
         };
@@ -149,7 +149,7 @@ impl<'a> Lowering<'a> {
         } else {
             self.reader
                 .error(UNKNOWN_MODEL, span, format!("{owner}: no model '{name}'"))
-                .help(format!("{}models: {}", near(name, &names), list(&names)));
+                .help(format!("{}models: {}", near(name, &names()), list(&names())));
         }
         None
     }
