@@ -39,6 +39,8 @@ mod tests;
 pub const MAX_SOURCE: usize = 1 << 20;
 /// Most tokens of one tag: a chain of operators or filters nests, and nesting is stack.
 const MAX_TAG_TOKENS: usize = 256;
+/// Deepest brackets of one tag: the engine's parser takes a dozen frames for each.
+const MAX_BRACKETS: usize = 32;
 /// Most `elif` of one template, which nest as well.
 const MAX_ELIF: usize = 100;
 
@@ -254,12 +256,16 @@ fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
         .map_err(|error| syntax_finding(source, &error))
 }
 
-/// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
+/// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many, and
+/// what has few brackets is not deep.
 fn plain(source: &str) -> bool {
     let ends = |pair: &[u8]| matches!(pair, b"}}" | b"%}");
     // A short tag ends within its first bytes: no more of the text need be looked at.
-    let short =
-        |tag: &[u8]| tag.len() <= MAX_TAG_TOKENS || tag[..MAX_TAG_TOKENS].windows(2).any(ends);
+    let short = |tag: &[u8]| {
+        let first = &tag[..tag.len().min(MAX_TAG_TOKENS)];
+        let brackets = first.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+        brackets <= MAX_BRACKETS && (tag.len() <= MAX_TAG_TOKENS || first.windows(2).any(ends))
+    };
     let mut blocks = 0;
     source.match_indices('{').all(|(at, _)| match &source.as_bytes()[at + 1..] {
         [b'{', tag @ ..] => short(tag),
@@ -287,7 +293,7 @@ fn limits(source: &str) -> Result<(), Finding> {
     if plain(source) {
         return Ok(());
     }
-    let (mut in_tag, mut elifs) = (0, 0);
+    let (mut in_tag, mut elifs, mut depth) = (0, 0, 0_usize);
     for token in tokenize(source, false, environment::syntax()) {
         let Ok((token, span)) = token else {
             // The parser says what is wrong.
@@ -295,8 +301,12 @@ fn limits(source: &str) -> Result<(), Finding> {
         };
         let range = clamp(source, span.start_offset as usize..span.end_offset as usize);
         match token {
-            Token::VariableStart | Token::BlockStart => in_tag = 0,
+            Token::VariableStart | Token::BlockStart => (in_tag, depth) = (0, 0),
             Token::Ident("elif") => elifs += 1,
+            Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => depth += 1,
+            Token::ParenClose | Token::BracketClose | Token::BraceClose => {
+                depth = depth.saturating_sub(1);
+            }
             _ => {}
         }
         in_tag += 1;
@@ -304,6 +314,13 @@ fn limits(source: &str) -> Result<(), Finding> {
             return limit(
                 range,
                 format!("a tag of more than {MAX_TAG_TOKENS} words and signs"),
+                "name a part with `{% set name = … %}`, or let a step's answer hold it",
+            );
+        }
+        if depth > MAX_BRACKETS {
+            return limit(
+                range,
+                format!("brackets more than {MAX_BRACKETS} deep"),
                 "name a part with `{% set name = … %}`, or let a step's answer hold it",
             );
         }
