@@ -189,7 +189,7 @@ impl<'a> Laying<'a> {
     /// Whether everything a step looks at is known: the order alone of other steps shows in `run.status`.
     fn is_decided(&self, ix: StepIx) -> bool {
         let content = &self.workflow.steps[ix.at()];
-        let statuses = mentions(content).iter().any(|name| *name == "run");
+        let statuses = mentions(content).contains(&"run");
         self.workflow
             .plan
             .step(ix)

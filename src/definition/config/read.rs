@@ -172,12 +172,12 @@ impl RawConfiguration {
                 "providers" => {
                     let entries = reader.entries(value, "`providers`");
                     raw.providers =
-                        entries.into_iter().map(|(k, v)| RawProvider::read(reader, k, v)).collect();
+                        entries.iter().map(|(k, v)| RawProvider::read(reader, k, v)).collect();
                 }
                 "models" => {
                     let entries = reader.entries(value, "`models`");
                     raw.models =
-                        entries.into_iter().map(|(k, v)| RawModel::read(reader, k, v)).collect();
+                        entries.iter().map(|(k, v)| RawModel::read(reader, k, v)).collect();
                 }
                 "defaults" => raw.read_defaults(reader, value),
                 _ => raw.limits = server_limits(reader, value),
@@ -291,7 +291,7 @@ fn kind(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<&'static Pre
     }
     if LATER.contains(&word.value.as_str()) {
         let instead = "use `openai_compatible` or a preset that speaks chat completions";
-        reader.not_yet(&word.span, &format!("the provider kind '{}'", word.value), instead);
+        reader.not_yet(&word.span, format!("the provider kind '{}'", word.value), instead);
         return None;
     }
     let near = did_you_mean(&word.value, PRESETS.iter().map(|p| p.kind))
