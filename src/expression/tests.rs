@@ -306,7 +306,7 @@ fn indent(text: &str) -> String {
 fn mentions_are_root_names_with_their_paths_and_guards() {
     let mentions = |source: &str| -> Vec<String> {
         let expression = Expression::parse(source).expect("an expression");
-        let lines = expression.mentions().into_iter().map(|m| {
+        let lines = expression.mentions().iter().map(|m| {
             assert_eq!(&source[m.range.clone()], m.name);
             let guard = if m.guarded { "?" } else { "" };
             format!("{}{guard}: {}", m.name, m.path.join("."))

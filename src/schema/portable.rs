@@ -88,10 +88,10 @@ fn plain_parts(shape: &Shape, depth: usize) -> Option<usize> {
 
 /// The same without conditions on the root.
 pub(super) fn flatten(schema: &Value) -> Result<Value, SchemaError> {
-    let mut inlined = schema.clone();
+    let mut flat = schema.clone();
     let mut inliner = Inliner { root: schema, open: Vec::new(), nodes: 0 };
-    inliner.inline("", Way::From(""), &mut inlined, 0)?;
-    Ok(inlined)
+    inliner.inline("", Way::From(""), &mut flat, 0)?;
+    Ok(flat)
 }
 
 /// The way to a part of a schema. It becomes a pointer where one is needed, which is almost nowhere.
@@ -244,7 +244,7 @@ impl Inliner<'_> {
             *map = match kind {
                 Value::Array(types) => one_type_each(types, rest),
                 // Back at its place in front, where people look for it.
-                kind => Map::from_iter([("type".to_owned(), kind)].into_iter().chain(rest)),
+                kind => [("type".to_owned(), kind)].into_iter().chain(rest).collect(),
             };
         }
         let says_nothing = map.keys().all(|key| ANNOTATIONS.contains(&key.as_str()));

@@ -17,7 +17,9 @@ impl Version {
     pub fn add(&mut self, bytes: &[u8]) {
         self.step(bytes.len() as u64);
         let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().for_each(|word| self.step(u64::from_le_bytes(*word)));
+        for word in words {
+            self.step(u64::from_le_bytes(*word));
+        }
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         self.step(u64::from_le_bytes(last));
