@@ -116,7 +116,7 @@ class Upstream:
         if model == "closed":
             writer.write(b"0\r\n\r\n")
             await writer.drain()
-        return False
+        return model == "closed"
 
 
 USAGE = {"prompt_tokens": 40, "completion_tokens": 20, "total_tokens": 60}
