@@ -188,7 +188,58 @@ pub struct Failure {
     pub message: String,
 }
 
+/// What a failure says to everybody else who uses the same path, quota or provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThrottleEvent {
+    /// The cause.
+    pub class: FailureClass,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// The wait the provider asked for.
+    pub retry_after: Option<Duration>,
+    /// What the class was read from; never prompt or answer text.
+    pub evidence: String,
+}
+
 impl Failure {
+    /// What it says to others; `None` where it speaks of its own attempt alone.
+    #[must_use]
+    pub fn throttle(&self) -> Option<ThrottleEvent> {
+        use FailureClass as F;
+        let concerns_others = match self.class {
+            F::RateLimited
+            | F::Overloaded
+            | F::QuotaExhausted
+            | F::Auth
+            | F::Permission
+            | F::ModelNotFound => true,
+            F::ServerError | F::Timeout | F::StreamInterrupted => {
+                self.scope > Scope::Attempt || self.retry_after.is_some()
+            }
+            F::ContextOverflow
+            | F::BadRequest
+            | F::UnsupportedParameter
+            | F::ContentFiltered
+            | F::Refusal
+            | F::EmptyOutput
+            | F::TruncatedOutput
+            | F::UnparseableOutput
+            | F::SchemaViolation
+            | F::CheckFailed
+            | F::Rejected
+            | F::Deadline
+            | F::Budget
+            | F::InvalidInput
+            | F::Cancelled => false,
+        };
+        concerns_others.then(|| ThrottleEvent {
+            class: self.class,
+            scope: self.scope,
+            retry_after: self.retry_after,
+            evidence: self.evidence.clone(),
+        })
+    }
+
     /// A failure that says nothing about its surroundings.
     #[must_use]
     pub fn of_attempt(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 
 use super::clock::Clock;
-use super::lane::Lane;
+use super::lane::{Lane, Slot};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::AttemptId;
 use crate::domain::message::Usage;
@@ -32,6 +32,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum News {
     Sent,
+    TurnedAway(Failure),
     Emitted { tokens: u64, text: String },
     Replied(Result<Reply, Broken>),
 }
@@ -44,8 +45,13 @@ pub(super) async fn attempt(
     run: mpsc::Sender<Message>,
 ) {
     let attempt = launch.attempt;
-    let bound = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
-    let slot = lane.enter(bound).await;
+    let mut slot = match lane.enter(&launch).await {
+        Ok(slot) => slot,
+        Err(failure) => {
+            let _ = run.send(Message { attempt, news: News::TurnedAway(failure) }).await;
+            return;
+        }
+    };
     if run.send(Message { attempt, news: News::Sent }).await.is_err() {
         return;
     }
@@ -53,19 +59,21 @@ pub(super) async fn attempt(
     let overrun = Arc::new(Notify::new());
     let stop = overrun.clone();
     let (tokens, text, told) = (0, String::new(), None);
-    let mut relay = Relay { attempt, run: &run, clock, tokens, text, told, most, overrun };
+    let slot_of = &mut slot;
+    let mut relay = Relay { attempt, run: &run, slot: slot_of, clock, tokens, text, told, most, overrun };
     let mut reply = tokio::select! {
         biased;
         () = stop.notified() => Err(overrun_by(&launch, most)),
         reply = lane.provider().exchange(&launch.exchange, &mut relay) => reply,
     };
-    drop(slot);
     if let Err(Broken { usage: usage @ None, .. }) = &mut reply
         && relay.tokens > 0
     {
         let (input, output) = (launch.prompt_tokens, relay.tokens);
         *usage = Some(Usage { input, cached_input: 0, output, estimated: true });
     }
+    // Before the run hears of it: what it does next must find the door as it is now.
+    slot.settle(&reply);
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
     let _ = run.send(Message { attempt, news }).await;
@@ -75,6 +83,7 @@ pub(super) async fn attempt(
 struct Relay<'a> {
     attempt: AttemptId,
     run: &'a mpsc::Sender<Message>,
+    slot: &'a mut Slot,
     clock: Clock,
     tokens: u64,
     text: String,
@@ -111,12 +120,14 @@ impl Relay<'_> {
 
 impl Sink for Relay<'_> {
     fn first_token(&mut self) {
+        self.slot.alive();
         if self.told.is_none() {
             self.tell();
         }
     }
 
     fn piece(&mut self, text: &str, tokens: u64) {
+        self.slot.alive();
         self.tokens += tokens;
         if self.tokens > self.most {
             self.overrun.notify_one();

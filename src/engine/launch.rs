@@ -5,7 +5,7 @@ use super::decision::{Kind, Reason};
 use super::state::{AttemptState, Early, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
-use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
@@ -17,6 +17,10 @@ use crate::policy::gate::{Grant, Refusal, Reservation};
 
 /// Most attempts of one step or item in flight at once: one, and one extra.
 const RACE_MAX: usize = 2;
+
+/// Attempts of one item that may be turned away without counting. Each closes its path for a while, so that time
+/// bounds them as well.
+const TURNED_AWAY_MAX: usize = 100;
 
 /// Why a decided launch does not happen now.
 enum Hold {
@@ -62,23 +66,28 @@ impl Machine {
         Some(item)
     }
 
-    fn first_attempt(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
+    pub(super) fn first_attempt(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
         let state = &mut self.steps[step.at()];
         state.item(item).started.get_or_insert(now);
         let cause = if state.revisions > 0 { Cause::Revision } else { Cause::Primary };
         let Some(model) = state.model else { return };
-        let open = |p: &PathIx| self.open_at[p.at()];
         let paths = &self.plan.model(model).paths;
-        let best = paths.iter().copied().min_by_key(|p| open(p).max(now));
+        let best = paths.iter().copied().min_by_key(|p| self.ready_at(*p, now));
         match best {
-            Some(path) if open(&path) < self.end_at => {
-                let at = open(&path).max(now);
+            Some(path) if self.ready_at(path, now) < self.end_at => {
+                let at = self.open_at[path.at()].max(now);
+                if at > now
+                    && let Some(first) = self.first_to_open(model, now)
+                {
+                    let reason = Reason::AllAway { first };
+                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+                }
                 let choice = Choice { path, model, cause, at, told: Told::Nothing };
                 let next = Next { choice, after: None, told_tokens: 0, held: false };
                 self.steps[step.at()].item(item).next = Some(next);
             }
             _ => {
-                let failure = self.no_open_path(step, model, now);
+                let failure = self.no_open_path(model, now);
                 self.fail_item(step, item, failure, Reason::NoPath, now);
             }
         }
@@ -165,7 +174,8 @@ impl Machine {
             return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
         }
         let state = &self.steps[step.at()].items[item.at()];
-        if state.attempts.len() >= attempts as usize {
+        let turned = state.attempts.iter().filter(|a| self.attempts[a.at()].turned_away).count();
+        if state.attempts.len() - turned.min(TURNED_AWAY_MAX) >= attempts as usize {
             let text = format!("all {attempts} attempts are used");
             let failure = Failure::of_attempt(FailureClass::ServerError, "attempts used", text);
             return Err(Hold::Never(Reason::AttemptsUsed { attempts }, failure));
@@ -228,13 +238,14 @@ impl Machine {
             extra_of,
         };
         state.attempts.push(id);
+        let before = (state.repaired, state.refused, state.swaps);
         if let Some((from, _)) = next.after
             && self.attempts[from.at()].spec.path != choice.path
         {
             self.steps[step.at()].item(item).swaps += 1;
         }
         self.note_told(step, item, &next);
-        let reason = self.launch_reason(step, &next, prompt_tokens);
+        let reason = self.launch_reason(step, &next, prompt_tokens, now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
             spec: spec.clone(),
@@ -248,6 +259,9 @@ impl Machine {
             limits,
             cut: false,
             early: Early::Open,
+            planned: next,
+            before,
+            turned_away: false,
             ended: None,
             failure: None,
             reserved,
@@ -275,18 +289,29 @@ impl Machine {
         });
     }
 
-    fn launch_reason(&self, step: StepIx, next: &Next, prompt_tokens: u64) -> Reason {
-        let path = next.choice.path;
+    fn launch_reason(
+        &self,
+        step: StepIx,
+        next: &Next,
+        prompt_tokens: u64,
+        now: Timestamp,
+    ) -> Reason {
+        let (path, model) = (next.choice.path, next.choice.model);
         match next.after {
             Some((from, trouble)) => {
-                Reason::Follows { path, from: self.attempts[from.at()].spec.path, trouble }
+                let from = self.attempts[from.at()].spec.path;
+                let passed = self.passed_over(model, path, Some(from), now);
+                Reason::Follows { path, from, trouble, passed }
             }
             None if next.choice.cause == Cause::Revision => {
                 let judge = self.plan.step(step).judged_by;
                 let of = judge.map_or(0, |judge| self.plan.step(judge).revise);
                 Reason::SentBack { path, revision: self.steps[step.at()].revisions, of }
             }
-            None => Reason::First { path, prompt_tokens },
+            None => {
+                let passed = self.passed_over(model, path, None, now);
+                Reason::First { path, prompt_tokens, passed }
+            }
         }
     }
 

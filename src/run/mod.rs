@@ -26,7 +26,9 @@ use crate::domain::plan::{Hedge, Need, NeedKind, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Signals};
+use crate::policy::door::View;
 use crate::policy::permit::{self, Traffic};
+use crate::policy::queue::Party;
 use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::Workflow;
 use crate::workflow::case::digest;
@@ -57,6 +59,10 @@ pub struct Launch {
     pub exchange: Exchange,
     /// Tokens the prompt is expected to be.
     pub prompt_tokens: u64,
+    /// Who sends it, before its provider's door.
+    pub party: Party,
+    /// How long it is of use: until the run's end.
+    pub ends_in: Duration,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
 }
@@ -79,8 +85,8 @@ pub struct Run {
     /// Steps whose `check` was not asked of an answer that was made up by shape.
     unchecked: BTreeSet<StepIx>,
     ticks: u64,
-    /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
-    traffic: Vec<Traffic>,
+    /// What all runs together know of the paths, as far as this run was told.
+    signals: Signals,
 }
 
 /// What an attempt's reply came to.
@@ -120,7 +126,7 @@ impl Run {
             simulated: false,
             unchecked: BTreeSet::new(),
             ticks: 0,
-            traffic: Vec::new(),
+            signals: Signals::default(),
         }
     }
 
@@ -167,7 +173,27 @@ impl Run {
     pub fn see_traffic(&mut self, of: impl Fn(&str) -> Traffic) {
         let plan = &self.workflow.plan;
         let per: Vec<Traffic> = plan.providers.iter().map(|provider| of(&provider.name)).collect();
-        self.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
+        self.signals.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
+    }
+
+    /// What all runs together know of each path, by its provider's name and its model: holds for the next event.
+    pub fn see_paths(&mut self, of: impl Fn(&str, &str) -> View) {
+        let plan = &self.workflow.plan;
+        let (closed_for, (why, line_for)) = plan
+            .paths
+            .iter()
+            .map(|path| of(&plan.providers[path.provider.at()].name, &path.profile.id))
+            .map(|View { closed_for, why, line_for }| (closed_for, (why, line_for)))
+            .unzip();
+        let traffic = std::mem::take(&mut self.signals.traffic);
+        self.signals = Signals { closed_for, why, line_for, traffic };
+    }
+
+    /// The same where every path is open and has no line.
+    pub fn see_no_path(&mut self) {
+        self.signals.closed_for.clear();
+        self.signals.why.clear();
+        self.signals.line_for.clear();
     }
 
     /// An attempt's request has left.
@@ -208,6 +234,16 @@ impl Run {
             }
         };
         self.feed(event, now)
+    }
+
+    /// An attempt was not sent: its path has been closed since, or it could not have been in time.
+    pub fn turned_away(
+        &mut self,
+        attempt: AttemptId,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        self.feed(Event::TurnedAway { attempt, failure }, now)
     }
 
     /// The caller withdraws the call.
@@ -293,8 +329,7 @@ impl Run {
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
-            let signals = Signals { traffic: self.traffic.clone(), ..Signals::default() };
-            for action in self.machine.handle(event, &signals, now) {
+            for action in self.machine.handle(event, &self.signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
                         let result = self.prepare(step);
@@ -332,11 +367,14 @@ impl Run {
             Ok((exchange, prompt_tokens)) => {
                 let attempt = spec.attempt;
                 let counts = self.count(spec);
+                let party = Party { flow: self.workflow.name.clone(), run: self.id.clone() };
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
                     provider,
                     exchange,
                     prompt_tokens,
+                    party,
+                    ends_in: self.machine.end_at().since(now),
                     counts,
                 })));
             }
@@ -361,7 +399,7 @@ impl Run {
             (None, _) => return None,
         };
         let provider = plan.path(path).provider;
-        for (path, traffic) in plan.paths.iter().zip(&mut self.traffic) {
+        for (path, traffic) in plan.paths.iter().zip(&mut self.signals.traffic) {
             if path.provider == provider {
                 traffic.count(kind);
             }

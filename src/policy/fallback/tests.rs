@@ -111,6 +111,7 @@ impl Case {
             unfit: &self.unfit,
             may_swap: self.may_swap,
             open_at: &self.open_at,
+            line_for: &[],
             end_at: END,
             now: NOW,
         };
