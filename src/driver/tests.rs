@@ -1,6 +1,7 @@
 //! The driver under paused time, with in-memory providers.
 
 mod fan_out;
+mod health;
 mod hedge;
 mod judge;
 mod retry;
@@ -99,7 +100,11 @@ impl Scripted {
             },
             Act::Fail(after, class, retry_after) => {
                 sleep(Duration::from_millis(after)).await;
-                let scope = Scope::Path;
+                let scope = match class {
+                    FailureClass::RateLimited => Scope::Quota,
+                    FailureClass::Auth => Scope::Provider,
+                    _ => Scope::Path,
+                };
                 let (evidence, message) = (String::new(), format!("it says {class}"));
                 let failure = Failure { class, scope, retry_after, evidence, message };
                 return Err(Broken { failure, partial: String::new(), usage: None });

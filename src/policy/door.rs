@@ -195,9 +195,14 @@ impl Door {
         let mut out = None;
         if ask.epoch == self.epoch {
             match end {
-                End::Answered(_) if !alive => self.health.alive(&ask.model, ticket, sent),
-                End::Closed if !alive => self.health.gave_up(&ask.model, ticket, now),
-                End::Answered(_) | End::Closed => {}
+                End::Answered(usage) => {
+                    self.gate.answered(sum(usage), now);
+                    if !alive {
+                        self.health.alive(&ask.model, ticket, sent);
+                    }
+                }
+                End::Closed if alive => {}
+                End::Closed => self.health.gave_up(&ask.model, ticket, now),
                 End::Failed(failure, _) => {
                     out = self.health.failed(&ask.model, ticket, sent, failure, now);
                     if failure.class == FailureClass::RateLimited && failure.scope >= Scope::Quota {
@@ -429,10 +434,13 @@ impl Door {
     }
 }
 
+fn sum(usage: &Usage) -> u64 {
+    usage.input.saturating_add(usage.output)
+}
+
 /// Tokens that an attempt took; `None` where all that were reserved must be reckoned with.
 fn used(end: End<'_>) -> Option<u64> {
     use FailureClass as F;
-    let sum = |usage: &Usage| usage.input.saturating_add(usage.output);
     match end {
         End::Answered(usage) | End::Failed(_, Some(usage)) => Some(sum(usage)),
         End::Closed => None,

@@ -1,9 +1,10 @@
 //! What a provider's 429s teach about its limits, where none are written or the written ones are too wide.
 //!
-//! Additive increase, multiplicative decrease: a 429 halves what was being sent, in requests at once, requests a minute
-//! and tokens a minute; every ten seconds after that a twentieth of what it was is allowed more, and at twice of it the
-//! lesson is forgotten. Rates are kept as a pace and not as a sliding minute: after a short window a full minute behind
-//! it must not hold up the next request for the rest of that minute.
+//! Additive increase, multiplicative decrease: a 429 halves the requests that were out at once, and the requests and
+//! tokens a minute that were answered; every ten seconds after that a twentieth of what it was is allowed more, and at
+//! twice of it the lesson is forgotten. Rates are those of answers and not of what was sent: a burst that is throttled as
+//! a whole says nothing about the rate that would have passed. They are kept as a pace and not as a sliding minute:
+//! after a short window a full minute behind it must not hold up the next request for the rest of that minute.
 
 use std::time::Duration;
 
@@ -138,9 +139,13 @@ impl Recent {
 }
 
 impl Learned {
+    /// Something was answered, having used so many tokens.
+    pub fn answered(&mut self, now: Duration, tokens: u64) {
+        self.recent.count(now, tokens);
+    }
+
     /// Something is sent.
     pub fn sent(&mut self, now: Duration, tokens: u64) {
-        self.recent.count(now, tokens);
         for (pace, count) in [(&mut self.requests, 1), (&mut self.tokens, tokens)] {
             if let Some(pace) = pace {
                 pace.spend(now, count);
@@ -148,9 +153,8 @@ impl Learned {
         }
     }
 
-    /// What was sent at `at` took `unused` tokens fewer than was thought.
-    pub fn settled(&mut self, now: Duration, at: Duration, unused: u64) {
-        self.recent.give_back(now, at, unused);
+    /// What was sent took `unused` tokens fewer than was thought.
+    pub fn settled(&mut self, now: Duration, unused: u64) {
         if let Some(pace) = &mut self.tokens {
             pace.give_back(now, unused);
         }
@@ -245,7 +249,7 @@ mod tests {
     fn busy(requests: u32) -> Learned {
         let mut learned = Learned::default();
         for _ in 0..requests {
-            learned.sent(at(30), 100);
+            learned.answered(at(30), 100);
         }
         learned
     }
@@ -282,6 +286,14 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_that_is_throttled_as_a_whole_says_nothing_about_rates() {
+        let mut learned = Learned::default();
+        (0..200).for_each(|_| learned.sent(at(0), 100));
+        assert!(learned.fall(at(1), at(0), 200, at(5)));
+        assert_eq!((learned.concurrent(at(5)), learned.rates(at(5))), (Some(100), (None, None)));
+    }
+
+    #[test]
     fn a_lone_request_that_is_throttled_teaches_nothing() {
         let mut learned = busy(1);
         assert!(!learned.fall(at(31), at(30), 1, at(32)));
@@ -311,7 +323,7 @@ mod tests {
         learned.fall(at(59), at(30), 1, at(59));
         learned.sent(at(60), 6_000);
         assert!(learned.opens_at(at(60))[1].is_some());
-        learned.settled(at(61), at(60), 5_950);
+        learned.settled(at(61), 5_950);
         assert!(learned.opens_at(at(61))[1].is_none());
     }
 

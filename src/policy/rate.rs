@@ -104,7 +104,7 @@ impl Gate {
         self.in_flight = self.in_flight.saturating_sub(1);
         let used = used.unwrap_or(entered.tokens);
         let unused = entered.tokens.saturating_sub(used);
-        self.learned.settled(now, entered.at, unused);
+        self.learned.settled(now, unused);
         if let Some(known) = &mut self.tokens_told {
             known.give_back(entered.at, unused);
         }
@@ -114,6 +114,11 @@ impl Gate {
             self.tokens = self.tokens.saturating_sub(entry.tokens).saturating_add(used);
             (entry.tokens, entry.settled) = (used, true);
         }
+    }
+
+    /// Something was answered, having used so many tokens.
+    pub fn answered(&mut self, tokens: u64, now: Duration) {
+        self.learned.answered(now, tokens);
     }
 
     /// The least time that must pass before `tokens` more can be sent, whatever is given back meanwhile; zero
