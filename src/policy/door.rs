@@ -5,11 +5,12 @@
 //! a path that is closed: whoever stands in line for one is turned away, and so is who cannot be sent before its run's
 //! end. A workflow that holds its share of slots or of the minute waits while another one that does not wants to send.
 
+mod refusal;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fallback::BACKOFF;
 use super::health::{Access, Health, Why};
 use super::learned::Recent;
 use super::permit::{Kind, Traffic, Window};
@@ -18,7 +19,6 @@ use super::rate::{Entered, Gate, Pass, Told};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
 use crate::domain::provider::Limits;
-use crate::domain::time::show;
 
 /// Most attempts in one line: 2,000 runs of a few parallel steps each. Whoever comes later is turned away.
 pub const LINE_MAX: usize = 10_000;
@@ -130,7 +130,7 @@ impl Door {
         if let Some(failure) = self.refusal(&ask, now) {
             self.turned.push_back((ticket, failure));
         } else if self.line.len() >= LINE_MAX {
-            self.turned.push_back((ticket, self.full()));
+            self.turned.push_back((ticket, refusal::full(&self.name)));
         } else {
             let party = ask.party.clone();
             self.line.join(&party, ticket, ask);
@@ -195,31 +195,26 @@ impl Door {
         let mut out = None;
         if ask.epoch == self.epoch {
             match end {
-                End::Answered(usage) => {
-                    self.gate.answered(sum(usage), now);
-                    if !alive {
-                        self.health.alive(&ask.model, ticket, sent);
-                    }
-                }
-                End::Closed if alive => {}
+                End::Answered(_) | End::Closed if alive => {}
+                End::Answered(_) => self.health.alive(&ask.model, ticket, sent),
                 End::Closed => self.health.gave_up(&ask.model, ticket, now),
                 End::Failed(failure, _) => {
                     out = self.health.failed(&ask.model, ticket, sent, failure, now);
                     if failure.class == FailureClass::RateLimited && failure.scope >= Scope::Quota {
-                        self.gate.throttled(now, sent, self.health.rests_until(now));
+                        self.gate.throttled(now, &entered, self.health.rests_until(now));
                     }
                 }
             }
         }
-        let used = used(end);
+        let used = refusal::used(end);
         if let Some(held) = self.held.get_mut(&ask.party.flow) {
             held.inside = held.inside.saturating_sub(1);
             let unused = entered.tokens.saturating_sub(used.unwrap_or(entered.tokens));
-            held.recent.give_back(now, sent, unused);
+            held.recent.give_back(now, sent, 0, unused);
         }
         self.gate.leave(entered, used, now);
         self.sweep(now);
-        out.map(|why| self.out_text(&ask.model, &why))
+        out.map(|why| refusal::out(&self.name, &ask.model, &why))
     }
 
     /// Counts an attempt among those of ten minutes.
@@ -258,7 +253,8 @@ impl Door {
     /// What is out until settings or key change, in words.
     #[must_use]
     pub fn out(&self) -> Vec<String> {
-        self.health.out().map(|(model, why)| self.out_text(model.unwrap_or(""), why)).collect()
+        let out = self.health.out();
+        out.map(|(model, why)| refusal::out(&self.name, model.unwrap_or(""), why)).collect()
     }
 
     /// Which settings and key are in force, for [`Ask::epoch`].
@@ -294,12 +290,13 @@ impl Door {
 
     /// Whose turn it is, and with how many tokens.
     fn turn(&mut self, now: Duration) -> Option<(Spot, u64)> {
+        if self.line.is_empty() {
+            return None;
+        }
         let over = self.over(now);
-        let clear = self.health.is_clear();
-        let open = |ask: &Ask| {
-            matches!(self.health.access(&ask.model, now), Access::Open | Access::First)
-        };
-        let spot = self.line.next(|ask| clear || open(ask), |flow| over.iter().any(|o| o == flow))?;
+        let shut = self.health.shut(now)?;
+        let may = |ask: &Ask| !shut.contains(&ask.model.as_str());
+        let spot = self.line.next(may, |flow| over.iter().any(|o| o == flow))?;
         Some((spot, self.line.at(spot)?.tokens))
     }
 
@@ -319,7 +316,7 @@ impl Door {
         let held = &mut self.held;
         let mut is_over = |flow: &String| {
             let Some(held) = held.get_mut(flow) else { return false };
-            let (requests, tokens) = held.recent.sum(now, 60);
+            let (requests, tokens) = held.recent.sum(now);
             slots.is_some_and(|share| held.inside >= share)
                 || rpm.is_some_and(|share| requests >= share)
                 || tpm.is_some_and(|share| tokens >= share)
@@ -330,7 +327,7 @@ impl Door {
     fn let_in(&mut self, ticket: Ticket, ask: Ask, entered: Entered, now: Duration) {
         self.health.sent(&ask.model, ticket, now);
         if self.held.len() >= HELD_MAX {
-            self.held.retain(|_, held| held.inside > 0 || held.recent.sum(now, 60).0 > 0);
+            self.held.retain(|_, held| held.inside > 0 || held.recent.sum(now).0 > 0);
         }
         let held = self.held.entry(ask.party.flow.clone()).or_default();
         held.inside += 1;
@@ -357,23 +354,13 @@ impl Door {
     /// Turns away who cannot be sent before its run's end, whatever is given back until then.
     fn shed(&mut self, now: Duration) -> bool {
         let wait = self.gate.waits_for(now, 1);
-        if wait.is_zero() {
+        let at = now.saturating_add(wait);
+        if wait.is_zero() || self.line.iter().all(|ask| ask.until > at) {
             return false;
         }
-        let at = now.saturating_add(wait);
         let shed = self.line.sweep(|ask| ask.until <= at);
         for (ticket, _) in &shed {
-            let message = format!(
-                "not sent: the limits of provider '{}' let nothing through for {}",
-                self.name,
-                show(wait)
-            );
-            let failure = Failure {
-                scope: Scope::Quota,
-                retry_after: Some(wait),
-                ..Failure::of_attempt(FailureClass::RateLimited, "local limits", message)
-            };
-            self.turned.push_back((*ticket, failure));
+            self.turned.push_back((*ticket, refusal::by_limits(&self.name, wait)));
         }
         !shed.is_empty()
     }
@@ -385,92 +372,7 @@ impl Door {
 
     /// Why it cannot be sent.
     fn refusal(&self, ask: &Ask, now: Duration) -> Option<Failure> {
-        let (why, retry_after, message) = match self.health.access(&ask.model, now) {
-            Access::Open | Access::First | Access::Probed(_) => return None,
-            Access::Closed(until, why) => {
-                let wait = until.saturating_sub(now).max(Duration::from_millis(1));
-                let path = format!("{}/{}", self.name, ask.model);
-                let message = format!("not sent: {path} is closed for {}: {}", show(wait), why.said);
-                (why, Some(wait), message)
-            }
-            Access::Out(why) => {
-                let message = format!("not sent: {}", self.out_text(&ask.model, &why));
-                (why, None, message)
-            }
-        };
-        let event = &why.event;
-        Some(Failure {
-            class: event.class,
-            scope: event.scope.max(Scope::Path),
-            retry_after,
-            evidence: format!("closed by an earlier attempt: {}", event.evidence),
-            message: message.chars().take(500).collect(),
-        })
-    }
-
-    fn full(&self) -> Failure {
-        let message =
-            format!("not sent: {LINE_MAX} attempts wait for provider '{}' already", self.name);
-        Failure {
-            scope: Scope::Quota,
-            retry_after: Some(BACKOFF),
-            ..Failure::of_attempt(FailureClass::Overloaded, "line full", message)
-        }
-    }
-
-    /// The one message on what is out for good.
-    fn out_text(&self, model: &str, why: &Why) -> String {
-        let (name, class) = (&self.name, why.event.class);
-        let what = if why.event.scope == Scope::Path && class != FailureClass::Auth {
-            format!("{name}/{model}")
-        } else {
-            format!("provider '{name}'")
-        };
-        format!(
-            "{what} is out ({class}): {}. Nothing is sent there until the settings or the key of '{name}' change, or \
-             the server is started anew",
-            why.said.trim_end_matches('.')
-        )
-    }
-}
-
-fn sum(usage: &Usage) -> u64 {
-    usage.input.saturating_add(usage.output)
-}
-
-/// Tokens that an attempt took; `None` where all that were reserved must be reckoned with.
-fn used(end: End<'_>) -> Option<u64> {
-    use FailureClass as F;
-    match end {
-        End::Answered(usage) | End::Failed(_, Some(usage)) => Some(sum(usage)),
-        End::Closed => None,
-        End::Failed(failure, None) => match failure.class {
-            // Refused at the door: nothing was computed.
-            F::RateLimited
-            | F::Overloaded
-            | F::ContextOverflow
-            | F::QuotaExhausted
-            | F::Auth
-            | F::Permission
-            | F::ModelNotFound
-            | F::BadRequest
-            | F::UnsupportedParameter => Some(0),
-            F::ContentFiltered
-            | F::Refusal
-            | F::ServerError
-            | F::Timeout
-            | F::StreamInterrupted
-            | F::EmptyOutput
-            | F::TruncatedOutput
-            | F::UnparseableOutput
-            | F::SchemaViolation
-            | F::CheckFailed
-            | F::Rejected
-            | F::Deadline
-            | F::Budget
-            | F::InvalidInput
-            | F::Cancelled => None,
-        },
+        refusal::of(&self.name, &ask.model, &self.health.access(&ask.model, now), now)
     }
 }
 

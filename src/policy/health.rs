@@ -165,6 +165,20 @@ impl Health {
         }
     }
 
+    /// The models that nothing may be sent to at `now`; `None` where that is all of them.
+    #[must_use]
+    pub fn shut(&self, now: Duration) -> Option<Vec<&str>> {
+        let is_shut = |circuit: &Circuit| match circuit.access(now) {
+            Access::Open | Access::First => false,
+            Access::Probed(_) | Access::Closed(..) | Access::Out(_) => true,
+        };
+        if is_shut(&self.whole) {
+            return None;
+        }
+        let shut = self.paths.iter().filter(|(_, circuit)| is_shut(circuit));
+        Some(shut.map(|(model, _)| model.as_str()).collect())
+    }
+
     /// Whether nothing is closed, resting or being tried.
     #[must_use]
     pub fn is_clear(&self) -> bool {

@@ -141,6 +141,12 @@ impl<T> Line<T> {
         out
     }
 
+    /// What all wait with, in the order of their turns.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let queues = self.flows.iter().flat_map(|flow| &flow.runs);
+        queues.flat_map(|queue| &queue.places).map(|(_, with)| with)
+    }
+
     /// The workflows with somebody waiting.
     pub fn flows(&self) -> impl Iterator<Item = &str> {
         self.flows.iter().map(|flow| flow.name.as_str())

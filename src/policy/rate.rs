@@ -73,6 +73,7 @@ impl Gate {
     /// limits allow. What is larger than the whole minute's tokens passes when the minute is empty.
     pub fn enter(&mut self, now: Duration, tokens: u64) -> Pass {
         self.forget(now);
+        self.learned.learn(now);
         if self.slots(now).is_some_and(|most| self.in_flight >= most) {
             return Pass::Slot;
         }
@@ -90,7 +91,7 @@ impl Gate {
             self.tokens = self.tokens.saturating_add(tokens);
             self.unsettled = self.unsettled.saturating_add(tokens);
         }
-        self.learned.sent(now, tokens);
+        self.learned.send(now, tokens);
         for (known, count) in [(&mut self.requests_told, 1), (&mut self.tokens_told, tokens)] {
             if let Some(known) = known {
                 known.take(count);
@@ -104,7 +105,7 @@ impl Gate {
         self.in_flight = self.in_flight.saturating_sub(1);
         let used = used.unwrap_or(entered.tokens);
         let unused = entered.tokens.saturating_sub(used);
-        self.learned.settled(now, unused);
+        self.learned.settle(now, entered.at, unused);
         if let Some(known) = &mut self.tokens_told {
             known.give_back(entered.at, unused);
         }
@@ -114,11 +115,6 @@ impl Gate {
             self.tokens = self.tokens.saturating_sub(entry.tokens).saturating_add(used);
             (entry.tokens, entry.settled) = (used, true);
         }
-    }
-
-    /// Something was answered, having used so many tokens.
-    pub fn answered(&mut self, tokens: u64, now: Duration) {
-        self.learned.answered(now, tokens);
     }
 
     /// The least time that must pass before `tokens` more can be sent, whatever is given back meanwhile; zero
@@ -141,10 +137,9 @@ impl Gate {
         }
     }
 
-    /// A 429 has come for something sent at `sent`, and nothing is sent until `rests_until`. Whether it has
-    /// taught something.
-    pub fn throttled(&mut self, now: Duration, sent: Duration, rests_until: Duration) -> bool {
-        self.learned.fall(now, sent, self.in_flight, rests_until)
+    /// A 429 has come for something that is still inside, and nothing is sent until `rests_until`.
+    pub fn throttled(&mut self, now: Duration, entered: &Entered, rests_until: Duration) {
+        self.learned.refuse(now, entered.at, self.in_flight, rests_until);
     }
 
     /// Most requests at once, as written and as learned.
@@ -333,12 +328,11 @@ mod tests {
     fn a_429_below_the_written_limits_narrows_the_gate() {
         let mut gate = Gate::new(Limits { concurrent: Some(100), ..Limits::default() });
         let out: Vec<Entered> = (0..40).map(|_| open(&mut gate, 0, 10)).collect();
-        assert!(gate.throttled(at(1), at(0), at(5)));
-        assert_eq!(gate.slots(at(5)), Some(20));
         for entered in out {
-            gate.leave(entered, Some(0), at(6));
+            gate.throttled(at(1), &entered, at(5));
+            gate.leave(entered, Some(0), at(1));
         }
         let sent = (0..100).take_while(|_| matches!(gate.enter(at(7), 10), Pass::Open(_))).count();
-        assert!((2..=20).contains(&sent), "{sent}");
+        assert_eq!((sent, gate.slots(at(7))), (20, Some(20)));
     }
 }

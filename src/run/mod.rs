@@ -274,6 +274,11 @@ impl Run {
         self.machine.deadline()
     }
 
+    #[cfg(test)]
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// Its public name.
     #[must_use]
     pub fn id(&self) -> &RunId {

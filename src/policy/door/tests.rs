@@ -347,3 +347,83 @@ proptest! {
         }
     }
 }
+
+/// A provider that lets `per_minute` through, `burst` of them at once, and refuses the rest with this window.
+struct Quota {
+    per_minute: u64,
+    burst: u64,
+    window_s: u64,
+    /// In thousandths of a request.
+    left: u64,
+    at_ms: u64,
+}
+
+impl Quota {
+    fn take(&mut self, now_ms: u64) -> bool {
+        let gained = (now_ms - self.at_ms) * self.per_minute / 60;
+        (self.left, self.at_ms) = ((self.left + gained).min(self.burst * 1_000), now_ms);
+        let passes = self.left >= 1_000;
+        self.left -= if passes { 1_000 } else { 0 };
+        passes
+    }
+}
+
+const MINUTES: u64 = 6;
+
+/// Runs arrive at `demand` a minute before that provider: how many are answered, and how many requests it refuses.
+fn under_pressure(demand: u64, mut quota: Quota) -> (u64, u64) {
+    let ms = Duration::from_millis;
+    let mut door = Door::new("a", Limits::default());
+    let (mut answered, mut refused, mut arrived) = (0, 0, 0);
+    // When each one's reply comes, and whether it is an answer.
+    let mut replies: Vec<(u64, Ticket, bool)> = Vec::new();
+    // Those who were turned away and come again when they were told to.
+    let mut again: Vec<u64> = Vec::new();
+    for now in (0..MINUTES * 60_000).step_by(50) {
+        while arrived * 60_000 / demand <= now {
+            again.push(now);
+            arrived += 1;
+        }
+        for (_, ticket, good) in replies.extract_if(.., |(at, ..)| *at <= now) {
+            if good {
+                answered += 1;
+                door.leave(ticket, End::Answered(&USAGE), ms(now));
+            } else {
+                refused += 1;
+                door.leave(ticket, End::Failed(&throttled(quota.window_s), None), ms(now));
+                again.push(now + quota.window_s * 1_000);
+            }
+        }
+        for run in again.extract_if(.., |at| *at <= now).enumerate().collect::<Vec<_>>() {
+            door.line_up(Ask { until: ms(10_000_000), ..ask(0, run.0 as u64 + now) }, ms(now));
+        }
+        loop {
+            match door.next(ms(now)) {
+                Next::Wait(_) => break,
+                Next::Send(ticket) => {
+                    let good = quota.take(now);
+                    if good {
+                        door.alive(ticket);
+                    }
+                    replies.push((now + if good { 4_000 } else { 300 }, ticket, good));
+                }
+                Next::TurnAway(_, failure) => {
+                    let wait = failure.retry_after.unwrap().as_millis();
+                    again.push(now + u64::try_from(wait).unwrap());
+                }
+            }
+        }
+    }
+    (answered, refused)
+}
+
+#[test]
+fn twice_the_quota_is_refused_seldom_and_nearly_all_of_the_quota_is_used() {
+    for (per_minute, burst, window_s) in [(60, 5, 1), (60, 60, 5), (20, 3, 5)] {
+        let quota = Quota { per_minute, burst, window_s, left: 0, at_ms: 0 };
+        let (answered, refused) = under_pressure(2 * per_minute, quota);
+        let most = per_minute * MINUTES;
+        assert!(answered * 100 > most * 80, "{per_minute}/{burst}: {answered} of {most}");
+        assert!(refused * 2 < answered, "{per_minute}/{burst}: {refused} beside {answered}");
+    }
+}
