@@ -21,6 +21,7 @@ mod live;
 mod log;
 mod mermaid;
 mod new;
+mod outage;
 mod output;
 mod place;
 mod prior;

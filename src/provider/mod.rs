@@ -10,6 +10,7 @@ pub mod chat;
 pub mod classify;
 pub mod constraint;
 pub mod dialect;
+pub mod mark;
 pub mod reader;
 pub mod registry;
 pub mod retry_window;
