@@ -36,7 +36,8 @@ impl Served {
     /// A server of one workflow on that provider, whose key stands in a file.
     async fn start(provider: &Loopback) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         std::fs::create_dir(folder.path().join("workflows")).unwrap();
         write("workflows/ask.yaml", ASK);
         write("key", "sk-one");
@@ -125,7 +126,11 @@ async fn a_window_that_no_run_can_wait_for_is_kept_by_all_of_them() {
     for n in 0..5 {
         let failed = served.ask(n).await;
         assert!(failed.is_error && failed.texts[0].contains("Cause: rate_limited: "));
-        assert!(failed.texts[0].contains("Making the same call again in 1 m "), "{:?}", failed.texts);
+        assert!(
+            failed.texts[0].contains("Making the same call again in 1 m "),
+            "{:?}",
+            failed.texts
+        );
     }
     assert_eq!(provider.requests().len(), 1);
     assert!(served.out().await.is_empty(), "it comes back by itself");

@@ -34,9 +34,9 @@ pub fn outages(reports: &[RunReport]) -> Vec<Outage> {
                 found.remove(&provider);
             }
             let Some(failure) = &attempt.failure else { continue };
-            let class = match FailureClass::parse(&failure.class) {
-                Some(class @ (FailureClass::Auth | FailureClass::QuotaExhausted)) => class,
-                Some(_) | None => continue,
+            let class = FailureClass::parse(&failure.class);
+            let Some(class @ (FailureClass::Auth | FailureClass::QuotaExhausted)) = class else {
+                continue;
             };
             // One that was turned away repeats what is known.
             if failure.message.starts_with("not sent: ") && found.contains_key(&provider) {
@@ -95,13 +95,19 @@ mod tests {
     fn the_last_word_of_each_provider_counts() {
         let reports = [
             run("1", &[("a/x", "auth", "HTTP 401: no"), ("b/y", "quota_exhausted", "empty")]),
-            run("2", &[("a/x", "auth", "not sent: provider 'a' is out"), ("c/z", "rate_limited", "")]),
+            run(
+                "2",
+                &[("a/x", "auth", "not sent: provider 'a' is out"), ("c/z", "rate_limited", "")],
+            ),
             run("3", &[("b/y", "", "")]),
         ];
         let found = outages(&reports);
         assert_eq!(found.len(), 1);
         insta::assert_snapshot!(found[0].what(), @"a: auth when it was last asked (1): HTTP 401: no");
         assert!(found[0].advice().starts_with("give it another key"));
-        assert!(outages(&reports[1..]).iter().any(|o| o.when == "2"), "it is all there is to go by");
+        assert!(
+            outages(&reports[1..]).iter().any(|o| o.when == "2"),
+            "it is all there is to go by"
+        );
     }
 }

@@ -12,6 +12,7 @@ use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::AttemptId;
 use crate::domain::message::Usage;
 use crate::domain::time::Timestamp;
+use crate::policy::rate::Told;
 use crate::provider::{Broken, Reply, Sink};
 use crate::run::Launch;
 
@@ -60,7 +61,8 @@ pub(super) async fn attempt(
     let stop = overrun.clone();
     let (tokens, text, told) = (0, String::new(), None);
     let slot_of = &mut slot;
-    let mut relay = Relay { attempt, run: &run, slot: slot_of, clock, tokens, text, told, most, overrun };
+    let mut relay =
+        Relay { attempt, run: &run, slot: slot_of, clock, tokens, text, told, most, overrun };
     let mut reply = tokio::select! {
         biased;
         () = stop.notified() => Err(overrun_by(&launch, most)),
@@ -139,5 +141,9 @@ impl Sink for Relay<'_> {
 
     fn usage(&mut self, usage: Usage) {
         self.tokens = self.tokens.max(usage.output);
+    }
+
+    fn told(&mut self, told: &Told) {
+        self.slot.told(told);
     }
 }

@@ -208,9 +208,7 @@ impl Lane {
                     tokio::select! {
                         // The sender stands in the door's list for as long as this place does.
                         _ = calls.changed() => {}
-                        () = self.door.clock.sleep_until(Timestamp::after_start(at)) => {
-                            self.door.call(&mut self.door.state());
-                        }
+                        () = self.door.wait_until(at) => self.door.call(&mut self.door.state()),
                     }
                 }
                 Call::Wait => {
@@ -224,6 +222,14 @@ impl Lane {
 impl Door {
     fn now(&self) -> Duration {
         self.clock.now().since_start()
+    }
+
+    async fn wait_until(&self, at: Duration) {
+        self.clock.sleep_until(Timestamp::after_start(at)).await;
+        // A clock that runs faster than the machine's may be a rounding short of it.
+        while self.now() < at {
+            self.clock.sleep(Duration::from_millis(1)).await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -293,7 +299,9 @@ impl Slot {
     /// The reply said what is left of the provider's limits.
     pub fn told(&self, told: &Told) {
         let now = self.door.now();
-        self.door.state().door.told(self.ticket, told, now);
+        let mut state = self.door.state();
+        state.door.told(self.ticket, told, now);
+        self.door.call(&mut state);
     }
 
     /// The attempt has ended with this.

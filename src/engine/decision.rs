@@ -215,14 +215,32 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn passed(&self, f: &mut fmt::Formatter<'_>, passed: Option<&Passed>) -> fmt::Result {
-        match passed {
-            Some(Passed { path, away }) => {
-                write!(f, "; passed over {}, {away}", self.plan.path(*path).label)
-            }
-            None => Ok(()),
-        }
+    /// What follows the reason of a launch, where another path was passed over.
+    fn passed(&self, passed: Option<&Passed>) -> String {
+        let told = |Passed { path, away }: &Passed| {
+            format!("; passed over {}, {away}", self.plan.path(*path).label)
+        };
+        passed.map(told).unwrap_or_default()
     }
+}
+
+fn no_permit(
+    f: &mut fmt::Formatter<'_>,
+    path: &str,
+    Traffic { primaries, extras }: Traffic,
+    most: Share,
+) -> fmt::Result {
+    write!(
+        f,
+        "{path} has no extra attempt left: {extras} extra of {primaries} primaries in 10 min, at most {most}"
+    )
+}
+
+fn unmeasured(f: &mut fmt::Formatter<'_>, percent: u8) -> fmt::Result {
+    write!(
+        f,
+        "p{percent} is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff"
+    )
 }
 
 impl fmt::Display for Words<'_> {
@@ -234,16 +252,16 @@ impl fmt::Display for Words<'_> {
             Reason::ConditionFalse => f.write_str("its condition is false"),
             Reason::NothingToJudge => f.write_str("there is nothing for it to judge"),
             Reason::First { path, prompt_tokens, passed } => {
-                write!(f, "first attempt on {}, about {prompt_tokens} prompt tokens", label(path))?;
-                self.passed(f, passed.as_ref())
+                let (path, passed) = (label(path), self.passed(passed.as_ref()));
+                write!(f, "first attempt on {path}, about {prompt_tokens} prompt tokens{passed}")
             }
             Reason::Late { path, signal, after, automatic } => {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
             Reason::Follows { path, from, trouble, passed } => {
-                write!(f, "{trouble} on {}; now on {}", label(from), label(path))?;
-                self.passed(f, passed.as_ref())
+                let passed = self.passed(passed.as_ref());
+                write!(f, "{trouble} on {}; now on {}{passed}", label(from), label(path))
             }
             Reason::AllAway { first: Passed { path, away } } => {
                 write!(f, "no path can be used now; the first will be {}, {away}", label(path))
@@ -260,16 +278,10 @@ impl fmt::Display for Words<'_> {
             Reason::AttemptsUsed { attempts } => write!(f, "all {attempts} attempts are used"),
             Reason::SwapsUsed { swaps } => write!(f, "all {swaps} swaps are used"),
             Reason::NoPath => f.write_str("no other path can be used"),
-            Reason::NoPermit { path, traffic: Traffic { primaries, extras }, max_extra } => write!(
-                f,
-                "{} has no extra attempt left: {extras} extra of {primaries} primaries in 10 min, at most \
-                 {max_extra}",
-                label(path)
-            ),
-            Reason::Unmeasured { percent } => write!(
-                f,
-                "p{percent} is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff"
-            ),
+            Reason::NoPermit { path, traffic, max_extra } => {
+                no_permit(f, label(path), *traffic, *max_extra)
+            }
+            Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
             Reason::Budget(refusal) => refusal.fmt(f),
             Reason::FirstValid { path } => write!(f, "first valid answer, from {}", label(path)),

@@ -80,6 +80,7 @@ enum State {
 }
 
 /// How long a failure closes what it speaks of.
+#[derive(Clone, Copy)]
 enum Rest {
     For(Duration),
     Pause,
@@ -260,11 +261,11 @@ impl Health {
     /// What is out for good: the model, or `None` for all of it, and why.
     pub fn out(&self) -> impl Iterator<Item = (Option<&str>, &Why)> {
         let paths = self.paths.iter().map(|(model, circuit)| (Some(model.as_str()), circuit));
-        [(None, &self.whole)].into_iter().chain(paths).filter_map(|(model, circuit)| {
-            match &circuit.state {
-                State::Out(why) => Some((model, &**why)),
-                State::Open | State::Closed(..) | State::Probed(..) => None,
-            }
+        [(None, &self.whole)].into_iter().chain(paths).filter_map(|(model, circuit)| match &circuit
+            .state
+        {
+            State::Out(why) => Some((model, &**why)),
+            State::Open | State::Closed(..) | State::Probed(..) => None,
         })
     }
 
@@ -303,11 +304,10 @@ fn narrower(one: Access, other: Access) -> Access {
 impl Circuit {
     fn access(&self, now: Duration) -> Access {
         match &self.state {
-            State::Open => Access::Open,
             State::Closed(until, why) if *until > now => Access::Closed(*until, why.clone()),
             State::Closed(..) => Access::First,
             State::Probed(_, until, _) if *until > now => Access::Probed(*until),
-            State::Probed(..) => Access::Open,
+            State::Open | State::Probed(..) => Access::Open,
             State::Out(why) => Access::Out(why.clone()),
         }
     }

@@ -233,9 +233,8 @@ impl Learned {
     fn slow_down(&mut self, now: Duration) {
         let (requests, tokens) = self.passed.sum(now);
         let span = self.passed.span(now).max(SHORTEST_S);
-        let known = |pace: &Option<Pace>| {
-            pace.and_then(|pace| pace.rate.at(now)).unwrap_or(u64::MAX)
-        };
+        let known =
+            |pace: &Option<Pace>| pace.and_then(|pace| pace.rate.at(now)).unwrap_or(u64::MAX);
         let seen = known(&self.requests).min(requests * 60 / span);
         let tokens = known(&self.tokens).min(tokens.saturating_mul(60) / span);
         if seen <= LEAST_RPM {

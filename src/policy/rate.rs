@@ -101,15 +101,17 @@ impl Gate {
     }
 
     /// Gives the slot back; `used` corrects the minute where the tokens used are known.
+    #[expect(clippy::needless_pass_by_value, reason = "it can be given back only once")]
     pub fn leave(&mut self, entered: Entered, used: Option<u64>, now: Duration) {
+        let Entered { number, at, tokens } = entered;
         self.in_flight = self.in_flight.saturating_sub(1);
-        let used = used.unwrap_or(entered.tokens);
-        let unused = entered.tokens.saturating_sub(used);
-        self.learned.settle(now, entered.at, unused);
+        let used = used.unwrap_or(tokens);
+        let unused = tokens.saturating_sub(used);
+        self.learned.settle(now, at, unused);
         if let Some(known) = &mut self.tokens_told {
-            known.give_back(entered.at, unused);
+            known.give_back(at, unused);
         }
-        let place = self.sent.binary_search_by_key(&entered.number, |entry| entry.number);
+        let place = self.sent.binary_search_by_key(&number, |entry| entry.number);
         if let Some(entry) = place.ok().and_then(|at| self.sent.get_mut(at)) {
             self.unsettled = self.unsettled.saturating_sub(entry.tokens);
             self.tokens = self.tokens.saturating_sub(entry.tokens).saturating_add(used);
@@ -199,7 +201,8 @@ impl Gate {
     /// When the sliding minute has room for one more of `tokens`; `None` where it has now. `at_best`: as though
     /// nothing in flight used anything.
     fn minute_opens_at(&self, tokens: u64, at_best: bool) -> Option<Duration> {
-        let surplus = self.limits.rpm.map(|most| (self.sent.len() + 1).saturating_sub(most as usize));
+        let surplus =
+            self.limits.rpm.map(|most| (self.sent.len() + 1).saturating_sub(most as usize));
         let requests = surplus.and_then(|leave| leave.checked_sub(1));
         let requests = requests.and_then(|last| self.sent.get(last).or(self.sent.back()));
         let counted = |entry: &Entry| if at_best && !entry.settled { 0 } else { entry.tokens };

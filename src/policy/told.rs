@@ -64,7 +64,7 @@ impl Known {
         let Some(limit) = self.limit.filter(|limit| *limit > self.left) else {
             return Some(self.until);
         };
-        let span = (self.until - self.at).as_micros();
+        let span = self.until.saturating_sub(self.at).as_micros();
         let wait = span * u128::from(need - self.left) / u128::from(limit - self.left);
         let wait = u64::try_from(wait.saturating_add(1)).unwrap_or(u64::MAX);
         let at = self.at.saturating_add(Duration::from_micros(wait)).min(self.until);

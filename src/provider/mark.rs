@@ -61,7 +61,8 @@ mod tests {
         assert!(first != missing && first == mark(&one));
         let limits = Limits { rpm: Some(5), ..Limits::default() };
         assert_eq!(mark(&ProviderSettings { limits, ..one.clone() }), first);
-        let elsewhere = ProviderSettings { base_url: "https://b.example".to_owned(), ..one.clone() };
+        let elsewhere =
+            ProviderSettings { base_url: "https://b.example".to_owned(), ..one.clone() };
         assert_ne!(mark(&elsewhere), first);
         let key = SecretRef::File(folder.path().join("other"));
         let header = ("x-team".to_owned(), HeaderValue::Secret(key));

@@ -29,6 +29,7 @@ use serde_json::Value;
 use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
+use crate::policy::rate::Told;
 
 /// One request to one model.
 #[derive(Clone, Debug)]
@@ -80,6 +81,8 @@ pub trait Sink: Send {
     fn piece(&mut self, text: &str, tokens: u64);
     /// The provider has counted, so far.
     fn usage(&mut self, usage: Usage);
+    /// The provider has said what is left of its limits. As soon as it has: what it says counts from then.
+    fn told(&mut self, _told: &Told) {}
 }
 
 /// A complete reply.

@@ -57,10 +57,8 @@ impl Audit {
         assert!(machine.outcome().is_none());
         // The machine looks at the time first: to it an attempt that ends with the run's time is in flight, and closed.
         let late = now >= machine.end_at();
-        let ends = matches!(
-            event,
-            Event::Ended { .. } | Event::Failed { .. } | Event::TurnedAway { .. }
-        );
+        let ends =
+            matches!(event, Event::Ended { .. } | Event::Failed { .. } | Event::TurnedAway { .. });
         if late && ends {
             return;
         }
@@ -290,9 +288,9 @@ impl Audit {
     pub fn wakeups_most(&self, machine: &Machine, told: &[(Event, Signals, Timestamp)]) -> usize {
         let items: usize = machine.steps().map(|step| step.items().count()).sum();
         let closings = told.iter().filter(|(_, signals, _)| !signals.closed_for.is_empty()).count();
-        let failures = told.iter().filter(|(event, ..)| {
-            matches!(event, Event::Failed { .. } | Event::TurnedAway { .. })
-        });
+        let failures = told
+            .iter()
+            .filter(|(event, ..)| matches!(event, Event::Failed { .. } | Event::TurnedAway { .. }));
         let attempts = machine.attempts().count();
         10 + self.plan.steps.len() + 3 * attempts + items * (1 + closings + failures.count())
     }

@@ -157,6 +157,21 @@ async fn where_the_minute_is_full_another_path_is_taken() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_reply_says_is_left_is_not_exceeded_by_the_next_run() {
+    let a = Scripted::new(|_| Act::Last(40, 100, json!({"text": "ok"})));
+    let b = Scripted::new(|_| Act::Answer(100, json!({"text": "ok"})));
+    let host = host(&a, &b);
+    finish(&host, &one_step(20), text("first")).await;
+    finish(&host, &one_step(20), text("second")).await;
+    assert_eq!((a.seen(), b.seen()), (1, 1), "another path is taken");
+    let shed = finish(&host, &single(20), text("third")).await;
+    assert_eq!((class(&shed), shed.elapsed_ms, a.seen()), ("rate_limited", 0, 1));
+    let patient = finish(&host, &single(90), text("fourth")).await;
+    let attempt = &patient.steps[0].attempts[0];
+    assert_eq!((patient.outcome.as_str(), attempt.queued_ms / 1_000), ("delivered", 39));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_fan_out_of_a_thousand_does_not_hold_up_another_run_or_another_workflow() {
     let a = Scripted::new(|_| Act::Answer(100, json!({"text": "ok"})));
     let b = Scripted::new(|_| Act::Hang);
@@ -274,7 +289,8 @@ async fn two_thousand_runs_before_narrow_doors_end_in_time_and_say_what_they_wai
         if failure.class == "deadline" {
             let attempts = &report.steps[0].attempts;
             let sent = attempts.iter().any(|attempt| attempt.first_token_ms.is_some());
-            let told = failure.message.contains("queued for") || failure.message.contains("no token");
+            let told =
+                failure.message.contains("queued for") || failure.message.contains("no token");
             assert!(sent || told, "{}", failure.message);
         }
     }

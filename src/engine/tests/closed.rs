@@ -21,8 +21,8 @@ fn seconds(seconds: &[u64]) -> Vec<Duration> {
 
 fn why(class: FailureClass) -> Option<Arc<Why>> {
     let said = format!("it said {class}");
-    let event = Failure { scope: Scope::Quota, ..failure(class) }.throttle().unwrap();
-    Some(Arc::new(Why { event, said }))
+    let event = Failure { scope: Scope::Quota, ..failure(class) }.throttle();
+    event.map(|event| Arc::new(Why { event, said }))
 }
 
 /// What other runs have found: the paths are closed for so many seconds, by throttling.
@@ -99,7 +99,11 @@ fn with_every_path_out_for_good_a_run_fails_at_once_and_no_time_to_come_back_is_
     let scenario = two_paths().start_knowing(signals).expect(&["finish failed auth draft"]);
     let failure = scenario.failure();
     assert_eq!(failure.retry_after, None);
-    assert!(failure.message.contains("a/one is out (auth: it said auth); b/two is out (quota_exhausted: "));
+    assert!(
+        failure
+            .message
+            .contains("a/one is out (auth: it said auth); b/two is out (quota_exhausted: ")
+    );
 }
 
 #[test]
@@ -117,9 +121,7 @@ fn a_later_step_that_cannot_be_had_fails_the_run_before_the_first_is_paid() {
             });
         if optional { draft.optional(80) } else { draft }
     };
-    draft(false)
-        .start_knowing(closed(&[0, 300]))
-        .expect(&["finish failed rate_limited check"]);
+    draft(false).start_knowing(closed(&[0, 300])).expect(&["finish failed rate_limited check"]);
     draft(true).start_knowing(closed(&[0, 300])).expect(&["launch 0 plan a/one primary"]);
 }
 
@@ -211,12 +213,11 @@ fn a_fallback_that_is_turned_away_uses_up_neither_an_attempt_nor_a_swap() {
 
 #[test]
 fn what_was_sent_cannot_be_turned_away_any_more() {
-    launched()
-        .sent(0)
-        .turned_away(0, throttled(30))
-        .expect(&[])
-        .valid(0)
-        .expect(&["accept 0", "close draft ok", "finish delivered"]);
+    launched().sent(0).turned_away(0, throttled(30)).expect(&[]).valid(0).expect(&[
+        "accept 0",
+        "close draft ok",
+        "finish delivered",
+    ]);
 }
 
 #[test]

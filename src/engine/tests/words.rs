@@ -115,7 +115,9 @@ fn reasons() -> Vec<Reason> {
             max_extra: Hedge::MAX_EXTRA,
         },
         Reason::Unmeasured { percent: 95 },
-        Reason::AllAway { first: passed(Away::Closed { wait: after, class: None, elsewhere: false }) },
+        Reason::AllAway {
+            first: passed(Away::Closed { wait: after, class: None, elsewhere: false }),
+        },
         Reason::AllAway {
             first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
         },

@@ -37,7 +37,8 @@ pub(super) fn of(name: &str, model: &str, access: &Access, now: Duration) -> Opt
 /// The limits let nothing more through before the run's end.
 pub(super) fn by_limits(name: &str, wait: Duration) -> Failure {
     let for_ = show(wait);
-    let message = format!("not sent: the limits of provider '{name}' let nothing through for {for_}");
+    let message =
+        format!("not sent: the limits of provider '{name}' let nothing through for {for_}");
     Failure {
         scope: Scope::Quota,
         retry_after: Some(wait),

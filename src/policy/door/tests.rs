@@ -215,9 +215,10 @@ fn a_line_that_is_full_turns_away_who_comes_later() {
     let beyond = door.line_up(ask(0, 2), at(1));
     let (_, turned, _) = called(&mut door, 1);
     assert!(last < beyond);
-    assert_eq!(turned.iter().map(|(t, f)| (*t, f.class)).collect::<Vec<_>>(), [
-        (beyond, FailureClass::Overloaded)
-    ]);
+    assert_eq!(
+        turned.iter().map(|(t, f)| (*t, f.class)).collect::<Vec<_>>(),
+        [(beyond, FailureClass::Overloaded)]
+    );
 }
 
 #[test]
@@ -259,7 +260,9 @@ fn happens() -> impl Strategy<Value = Happens> {
 fn some_failure(how: u8) -> Failure {
     match how % 4 {
         0 => throttled(u64::from(how % 40)),
-        1 => Failure { scope: Scope::Path, ..Failure::of_attempt(FailureClass::ServerError, "", "") },
+        1 => {
+            Failure { scope: Scope::Path, ..Failure::of_attempt(FailureClass::ServerError, "", "") }
+        }
         2 => Failure::of_attempt(FailureClass::BadRequest, "", ""),
         _ => Failure::of_attempt(FailureClass::StreamInterrupted, "", ""),
     }
