@@ -219,9 +219,9 @@ impl Failure {
     /// What this failure says to everyone who uses the same path, quota or provider; `None` where it speaks of its
     /// own prompt or answer alone.
     ///
-    /// A stream that broke, a bad answer or a refused prompt says nothing to others, and neither does what the
-    /// caller or this server did. A refused request does where every request would be (a redirect, an address
-    /// that is none): then its scope is the provider.
+    /// A bad answer or a refused prompt says nothing to others, and neither does what the caller or this server
+    /// did. A refused request does where every request would be (a redirect, an address that is none): then its
+    /// scope is the provider.
     #[must_use]
     pub fn throttle(&self) -> Option<ThrottleEvent> {
         use FailureClass as F;
@@ -232,15 +232,14 @@ impl Failure {
             | F::Auth
             | F::Permission
             | F::ModelNotFound => true,
-            F::ServerError | F::Timeout => {
-                self.scope != Scope::Attempt || self.retry_after.is_some()
+            F::ServerError | F::Timeout | F::StreamInterrupted => {
+                self.scope > Scope::Attempt || self.retry_after.is_some()
             }
             F::BadRequest => self.scope == Scope::Provider,
             F::ContextOverflow
             | F::UnsupportedParameter
             | F::ContentFiltered
             | F::Refusal
-            | F::StreamInterrupted
             | F::EmptyOutput
             | F::TruncatedOutput
             | F::UnparseableOutput
@@ -252,12 +251,9 @@ impl Failure {
             | F::InvalidInput
             | F::Cancelled => false,
         };
-        // An account or key reaches at least its quota, and a stated window the path that stated it.
-        let account = matches!(self.class, F::QuotaExhausted | F::Auth);
-        let least = if account { Scope::Quota } else { Scope::Path };
         concerns.then(|| ThrottleEvent {
             class: self.class,
-            scope: self.scope.max(least),
+            scope: self.scope.max(Scope::Path),
             retry_after: self.retry_after,
             evidence: self.evidence.clone(),
         })
@@ -310,6 +306,7 @@ mod tests {
                     | F::BadRequest
                     | F::ServerError
                     | F::Timeout
+                    | F::StreamInterrupted
             );
             assert_eq!(told, concerns.then_some(class), "{class}");
         }

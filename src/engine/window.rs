@@ -52,14 +52,20 @@ impl Machine {
         self.note_too_small(step, item, model, now);
         match self.roomy(step, item, self.windows_of(step, model), now) {
             None => self.too_long(step, item, model, now),
-            Some((of, path)) if self.open_at[path.at()] < self.end_at => {
+            Some((of, path)) if self.ready_at(path, now) < self.end_at => {
                 let at = self.open_at[path.at()].max(now);
+                if at > now
+                    && let Some(first) = self.first_to_open(of, now)
+                {
+                    let reason = Reason::AllAway { first };
+                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+                }
                 let choice = Choice { path, model: of, cause, at, told: Told::Nothing };
                 let next = Next { choice, after: None, told_tokens: 0, held: false };
                 self.steps[step.at()].item(item).next = Some(next);
             }
             Some(_) => {
-                let failure = self.no_open_path(step, model, now);
+                let failure = self.no_open_path(model, now);
                 self.fail_item(step, item, failure, Reason::NoPath, now);
             }
         }
@@ -76,7 +82,7 @@ impl Machine {
         models.into_iter().find_map(|model| {
             let paths = self.plan.model(model).paths.iter().copied();
             let taking = paths.filter(|path| self.takes(step, item, *path, 0));
-            let path = taking.min_by_key(|path| self.open_at[path.at()].max(now))?;
+            let path = taking.min_by_key(|path| self.ready_at(*path, now))?;
             Some((model, path))
         })
     }

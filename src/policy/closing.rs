@@ -23,13 +23,14 @@ pub enum Closing {
 }
 
 /// What `failure` closes. Throttling reaches at least its path and a dead key or account at least its quota,
-/// however narrowly the failure was classified.
+/// however narrowly the failure was classified; a model outside the account's plan takes nothing else with it.
 #[must_use]
 pub fn decide(failure: &Failure) -> Closing {
     use FailureClass as F;
     let scope = failure.scope;
     let wait = failure.retry_after.unwrap_or(BACKOFF);
     match failure.class {
+        F::QuotaExhausted if scope == Scope::Path => Closing::ForRun(scope),
         F::QuotaExhausted | F::Auth => Closing::ForRun(scope.max(Scope::Quota)),
         F::Permission | F::ModelNotFound => Closing::ForRun(scope.max(Scope::Path)),
         F::RateLimited | F::Overloaded => Closing::For(scope.max(Scope::Path), wait),

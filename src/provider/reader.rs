@@ -120,6 +120,12 @@ impl Reader {
         Self { head, decoder, body, failed: None, progress, remaining, behind: 0 }
     }
 
+    /// What the head says is left of the provider's limits.
+    #[must_use]
+    pub fn remaining(&self) -> Option<&Remaining> {
+        self.remaining.as_deref()
+    }
+
     /// Whether what is read is an error's body, which need not be waited for.
     #[must_use]
     pub fn is_failure(&self) -> bool {
