@@ -43,7 +43,12 @@ pub(super) async fn drive(
     let (attempts, abort) = (JoinSet::new(), HashMap::new());
     let watches = shared.with_run(Run::hedges_early);
     let mut this = Loop { shared, lanes, purse, attempts, abort, watches, outbox };
-    let mut ended = this.feed(|run, now| run.start(reused, now));
+    let lanes = this.lanes.clone();
+    let learned = |provider: &str, model: &str| lanes.get(provider)?.window(model);
+    let mut ended = this.feed(|run, now| {
+        run.see_windows(learned);
+        run.start(reused, now)
+    });
     let mut withdrawn = false;
     while !ended {
         let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);

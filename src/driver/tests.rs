@@ -4,6 +4,7 @@ mod day;
 mod fan_out;
 mod hedge;
 mod judge;
+mod learned;
 mod retry;
 mod stall;
 

@@ -232,6 +232,9 @@ pub struct Signals {
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
+    /// it. Shorter: nothing was learned of the rest.
+    pub windows: Vec<Option<u64>>,
 }
 
 /// One run.
@@ -249,6 +252,7 @@ pub struct Machine {
     /// Per path: most tokens of a prompt, by our estimate, as a refusal has taught.
     overflows: Vec<Option<u64>>,
     traffic: Vec<Traffic>,
+    windows: Vec<Option<u64>>,
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
@@ -275,6 +279,7 @@ impl Machine {
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
             overflows: vec![None; plan.paths.len()],
             traffic: Vec::new(),
+            windows: Vec::new(),
             started: false,
             concluding: None,
             outcome: None,
@@ -380,6 +385,7 @@ impl Machine {
 
     fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
         self.traffic.clone_from(&signals.traffic);
+        self.windows.clone_from(&signals.windows);
         for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
             if !closed.is_zero() {
                 *open = (*open).max(now + *closed);

@@ -23,7 +23,7 @@ use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::money::Usd;
 use crate::domain::outcome::{Cause, Outcome, Status};
-use crate::domain::plan::{Hedge, Need, NeedKind, Work};
+use crate::domain::plan::{Hedge, Need, NeedKind, PathPlan, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Signals};
@@ -88,6 +88,7 @@ pub struct Run {
     sent: Option<BTreeMap<AttemptId, Sent>>,
     /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
     traffic: Vec<Traffic>,
+    windows: Vec<Option<u64>>,
 }
 
 /// What an attempt's model was sent.
@@ -137,6 +138,7 @@ impl Run {
             ticks: 0,
             sent: None,
             traffic: Vec::new(),
+            windows: Vec::new(),
         }
     }
 
@@ -190,6 +192,13 @@ impl Run {
         let plan = &self.workflow.plan;
         let per: Vec<Traffic> = plan.providers.iter().map(|provider| of(&provider.name)).collect();
         self.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
+    }
+
+    /// What providers have told earlier runs of their models' windows, by provider and model id.
+    pub fn see_windows(&mut self, of: impl Fn(&str, &str) -> Option<u64>) {
+        let plan = &self.workflow.plan;
+        let name = |path: &PathPlan| &plan.providers[path.provider.at()].name;
+        self.windows = plan.paths.iter().map(|path| of(name(path), &path.profile.id)).collect();
     }
 
     /// An attempt's request has left.
@@ -323,7 +332,8 @@ impl Run {
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
-            let signals = Signals { traffic: self.traffic.clone(), ..Signals::default() };
+            let (traffic, windows) = (self.traffic.clone(), self.windows.clone());
+            let signals = Signals { traffic, windows, ..Signals::default() };
             for action in self.machine.handle(event, &signals, now) {
                 match action {
                     Action::Prepare { step, round } => {

@@ -115,7 +115,7 @@ impl World {
             .paths
             .iter()
             .map(|_| if self.draw.percent(20) { self.draw.millis(30_000) } else { Duration::ZERO });
-        Signals { closed_for: closed.collect(), traffic }
+        Signals { closed_for: closed.collect(), traffic, windows: Vec::new() }
     }
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {

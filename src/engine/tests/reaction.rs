@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::scenario::{failure, throttled};
-use crate::domain::failure::{FailureClass, Scope};
+use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Reactions};
 use std::time::Duration;
 
@@ -298,6 +298,19 @@ fn a_request_refused_as_malformed_is_not_sent_to_the_same_path_again() {
         .skip()
         .fails(0, failure(FailureClass::BadRequest))
         .expect(&["finish failed bad_request draft"]);
+}
+
+#[test]
+fn what_the_provider_calls_hopeless_is_asked_of_another_path_alone() {
+    let hopeless = || Failure { hopeless: true, ..failure(FailureClass::ServerError) };
+    Draft::paths(&["a/one", "b/two"])
+        .step("draft")
+        .start()
+        .skip()
+        .fails(0, hopeless())
+        .skip()
+        .fails(1, hopeless())
+        .expect(&["finish failed server_error draft"]);
 }
 
 #[test]

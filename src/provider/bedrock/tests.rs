@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured};
+use crate::domain::model::{ModelProfile, Structured, SystemPrompt};
 use crate::provider::classify::Head;
 use crate::provider::event_stream::{self, frames};
 use crate::provider::reader::Reader;
@@ -186,7 +186,7 @@ fn counts() -> Value {
     }})
 }
 
-const USAGE: Usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false };
+const USAGE: Usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None };
 
 #[test]
 fn reasoning_counts_and_stays_out_of_the_answer() {
@@ -202,7 +202,10 @@ fn reasoning_counts_and_stays_out_of_the_answer() {
         ends("end_turn"),
         counts(),
     ]);
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!((heard.text.as_str(), heard.tokens), ("Paris", 3));
     assert_eq!(heard.usage, [USAGE]);
 }
@@ -244,7 +247,10 @@ fn a_reply_that_comes_as_one_document_is_read_whole() {
     });
     let plain = exchange(Structured::Instruct, None);
     let (reply, heard) = read(&plain, "application/json", document.to_string().as_bytes());
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!(heard.tokens, 3);
     let mut tool = document;
     let input =
@@ -296,8 +302,8 @@ fn every_exception_in_mid_stream_has_its_class_and_keeps_the_text() {
         ("modelStreamErrorException", original(529), Overloaded, "529 status inside 200"),
         ("modelStreamErrorException", original(429), RateLimited, "429 status inside 200"),
         ("modelTimeoutException", plain("Late."), Timeout, "408 status inside 200"),
-        ("modelNotReadyException", plain("Wait."), Overloaded, "429 no capacity inside 200"),
-        ("aNewException", plain("What?"), ServerError, "500 status inside 200"),
+        ("modelNotReadyException", plain("Wait."), Overloaded, "503 no capacity inside 200"),
+        ("aNewException", plain("What?"), BadRequest, "500 unknown error inside 200"),
     ] {
         let exception = Value::from_iter([(kind, said)]);
         let text = delta(&json!({"text": "Pa"}));
