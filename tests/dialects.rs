@@ -259,6 +259,19 @@ async fn reasoning_that_left_nothing_of_the_bound_is_told() {
 }
 
 #[tokio::test]
+async fn a_prompt_beyond_the_window_is_refused_and_the_window_remembered() {
+    let body = r#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+    let house = House::open(|_| vec![plain("400 Bad Request", "application/json", body)]).await;
+    for row in &house.rows {
+        let name = row.preset.kind;
+        assert_eq!(house.fails(row).await.failure.class, FailureClass::ContextOverflow, "{name}");
+        let provider = house.providers.get(name).unwrap();
+        // The answer's bound of 64 has its place beside the prompt.
+        assert_eq!(provider.lessons().unwrap().window("small"), Some(200_064), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_before_the_head_concerns_others_for_its_window() {
     let headers = [
         ("content-type", "application/json"),

@@ -40,7 +40,9 @@ async fn a_window_that_one_run_was_told_of_holds_for_the_next_ones() {
     let limits = ServerLimits::default();
     let host =
         Arc::new(Host::new(HostSettings { lanes, limits, store: None, clock, seed: Some(1) }));
-    let workflow = one_step(20);
+    let build = Build::new(Duration::from_secs(20)).step("only", "Do: {{ input.text }}");
+    let larger = build.change(|plan| plan.paths[1].profile.context = Some(128_000));
+    let workflow = larger.output("result", "only.text").done();
     let long = |word: &str| text(&word.repeat(5_000));
     for input in [long("one "), long("two ")] {
         assert_eq!(finish(&host, &workflow, input).await.outcome, "delivered");

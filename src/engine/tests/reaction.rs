@@ -301,16 +301,13 @@ fn a_request_refused_as_malformed_is_not_sent_to_the_same_path_again() {
 }
 
 #[test]
-fn what_the_provider_calls_hopeless_is_asked_of_another_path_alone() {
-    let hopeless = || Failure { hopeless: true, ..failure(FailureClass::ServerError) };
-    Draft::paths(&["a/one", "b/two"])
-        .step("draft")
-        .start()
-        .skip()
-        .fails(0, hopeless())
-        .skip()
-        .fails(1, hopeless())
-        .expect(&["finish failed server_error draft"]);
+fn what_the_provider_calls_hopeless_is_not_sent_to_the_same_path_again() {
+    let of = |hopeless| {
+        let failed = Failure { hopeless, ..failure(FailureClass::ServerError) };
+        Draft::paths(&["a/one"]).step("draft").start().skip().fails(0, failed).at(1_000)
+    };
+    of(true).expect(&["finish failed server_error draft"]);
+    of(false).expect(&["launch 1 draft a/one next"]);
 }
 
 #[test]

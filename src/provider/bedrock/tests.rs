@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured, SystemPrompt};
+use crate::domain::model::{Efforts, ModelProfile, Structured, Subset, SystemPrompt};
 use crate::provider::classify::Head;
 use crate::provider::event_stream::{self, frames};
 use crate::provider::reader::Reader;
@@ -30,6 +30,9 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         profile: Arc::new(ModelProfile {
             max_output: Some(32),
             structured,
+            fallback: Structured::Tool,
+            subset: Subset::Bedrock,
+            effort: Efforts::of(["low"]),
             ..ModelProfile::plain("us.anthropic.claude-x-v1:0")
         }),
         draw: Draw::default(),
@@ -87,16 +90,16 @@ fn a_schema_travels_as_a_string_and_effort_beside_it() {
 
 #[test]
 fn a_schema_that_cannot_be_compiled_becomes_a_tools_parameters() {
-    let mut bounded = closed();
-    bounded["properties"]["city"]["maxLength"] = json!(40);
+    let mut open = closed();
+    open["additionalProperties"] = json!(true);
     for structured in [Structured::Schema, Structured::Tool] {
-        let body = Bedrock.encode(&exchange(structured, Some(bounded.clone()))).body;
+        let body = Bedrock.encode(&exchange(structured, Some(open.clone()))).body;
         assert_eq!(
             body["toolConfig"],
             json!({
                 "tools": [{"toolSpec": {
                     "name": "answer", "description": "Gives the answer.",
-                    "inputSchema": {"json": bounded},
+                    "inputSchema": {"json": open},
                 }}],
                 "toolChoice": {"tool": {"name": "answer"}},
             })
