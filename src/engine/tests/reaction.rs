@@ -307,7 +307,7 @@ fn what_the_provider_calls_hopeless_is_not_sent_to_the_same_path_again() {
         Draft::paths(&["a/one"]).step("draft").start().skip().fails(0, failed).at(1_000)
     };
     of(true).expect(&["finish failed server_error draft"]);
-    of(false).expect(&["launch 1 draft a/one next"]);
+    of(false).expect(&["launch 1 draft a/one next after 0 told resume"]);
 }
 
 #[test]
