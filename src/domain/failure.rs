@@ -182,6 +182,8 @@ pub struct Failure {
     pub scope: Scope,
     /// The wait the provider asked for.
     pub retry_after: Option<Duration>,
+    /// Whether the provider says that the same request, sent to the same path again, meets the same.
+    pub hopeless: bool,
     /// What the class was read from, `429 + retry-after`; never prompt or answer text.
     pub evidence: String,
     /// The provider's own words or ours, at most 500 characters, without secrets.
@@ -213,7 +215,15 @@ impl Failure {
         message: impl Into<String>,
     ) -> Self {
         let (evidence, message) = (evidence.into(), message.into());
-        Self { class, scope: Scope::Attempt, retry_after: None, evidence, message, about: None }
+        Self {
+            class,
+            scope: Scope::Attempt,
+            retry_after: None,
+            hopeless: false,
+            evidence,
+            message,
+            about: None,
+        }
     }
 
     /// What this failure says to everyone who uses the same path, quota or provider; `None` where it speaks of its

@@ -49,7 +49,12 @@ pub(super) async fn drive(
         providers.iter().filter_map(|provider| lanes.get(&provider.name)).collect()
     });
     let mut this = Loop { shared, lanes, purse, known, attempts, abort, watches, outbox };
-    let mut ended = this.feed(|run, now| run.start(reused, now));
+    let lanes = this.lanes.clone();
+    let learned = |provider: &str, model: &str| lanes.get(provider)?.window(model);
+    let mut ended = this.feed(|run, now| {
+        run.see_windows(learned);
+        run.start(reused, now)
+    });
     let mut withdrawn = false;
     while !ended {
         let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);

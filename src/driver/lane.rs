@@ -152,6 +152,12 @@ impl Lane {
         &*self.provider
     }
 
+    /// The window of a model as a refusal has told it.
+    #[must_use]
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.provider.lessons()?.window(model)
+    }
+
     /// Counts an attempt among those of ten minutes.
     pub fn count(&self, kind: Kind) {
         let now = self.door.now();

@@ -5,6 +5,7 @@ mod fan_out;
 mod health;
 mod hedge;
 mod judge;
+mod learned;
 mod retry;
 mod stall;
 

@@ -246,6 +246,9 @@ pub struct Signals {
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
+    /// it. Shorter: nothing was learned of the rest.
+    pub windows: Vec<Option<u64>>,
 }
 
 /// One run.
@@ -266,6 +269,7 @@ pub struct Machine {
     why: Vec<Option<Arc<Why>>>,
     line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
+    windows: Vec<Option<u64>>,
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
@@ -294,6 +298,7 @@ impl Machine {
             why: vec![None; plan.paths.len()],
             line_for: Vec::new(),
             traffic: Vec::new(),
+            windows: Vec::new(),
             started: false,
             concluding: None,
             outcome: None,

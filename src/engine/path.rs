@@ -26,6 +26,7 @@ impl Machine {
     pub(super) fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
         self.traffic.clone_from(&signals.traffic);
         self.line_for.clone_from(&signals.line_for);
+        self.windows.clone_from(&signals.windows);
         let paths = self.open_at.iter_mut().zip(&mut self.why);
         for (ix, ((open, why), closed)) in paths.zip(&signals.closed_for).enumerate() {
             let until = now + *closed;

@@ -124,7 +124,8 @@ impl Machine {
     }
 
     /// Paths that cannot take the item's prompt: whose window is known to be too small, where a prompt no longer than
-    /// it overflowed and wherever the window is known to be no larger, and where the request itself was refused.
+    /// it overflowed and wherever the window is known to be no larger, where the request itself was refused, and where
+    /// the provider said that sending it again is of no use.
     fn unfit(&self, step: StepIx, item: ItemIx) -> Vec<PathIx> {
         let all = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| path);
         let mut unfit: Vec<PathIx> = all.filter(|path| !self.takes(step, item, *path, 0)).collect();
@@ -132,6 +133,9 @@ impl Machine {
         for attempt in state.attempts.iter().map(|a| &self.attempts[a.at()]) {
             let path = attempt.spec.path;
             let shorter = attempt.prompt_tokens <= state.prompt_tokens;
+            if attempt.failure.as_ref().is_some_and(|failure| failure.hopeless) {
+                unfit.push(path);
+            }
             match attempt.failure.as_ref().map_or(Closing::Nothing, closing::decide) {
                 Closing::TooSmall if shorter => {
                     let window = |path: &PathPlan| path.profile.context;

@@ -18,12 +18,15 @@ const MARGIN_PERCENT: u64 = 95;
 
 impl Machine {
     /// Most tokens of a prompt, as estimated, that `path` takes beside an answer of `step`; `None` where its window is
-    /// not known. What an overflow has taught in this run counts.
+    /// not known. What an overflow has taught in this run counts, and the windows that earlier runs were told of.
     #[must_use]
     pub fn room(&self, step: StepIx, path: PathIx) -> Option<u64> {
         let answer = self.policy(step).map_or(0, |(_, max_tokens)| max_tokens);
-        let known = self.plan.path(path).profile.room(answer);
-        known.into_iter().chain(self.overflows[path.at()]).min()
+        let profile = &self.plan.path(path).profile;
+        let learned = self.windows.get(path.at()).copied().flatten();
+        let learned = learned.map(|all| all.saturating_sub(profile.bound(answer).into()));
+        let known = profile.room(answer).into_iter().chain(self.overflows[path.at()]);
+        known.chain(learned).min()
     }
 
     /// Whether the path can take the item's prompt and `more` tokens.

@@ -44,6 +44,8 @@ pub fn decide(failure: &Failure) -> Closing {
             }
         }
         F::ContextOverflow => Closing::TooSmall,
+        // A redirect, an address at which nothing is served: every request there is refused.
+        F::BadRequest if scope == Scope::Provider => Closing::ForRun(scope),
         F::BadRequest | F::UnsupportedParameter => Closing::Unfit,
         F::ContentFiltered
         | F::Refusal
@@ -97,6 +99,13 @@ mod tests {
             };
             assert_eq!(closing(class, Scope::Attempt, None), expected, "{class}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_none_closes_its_provider() {
+        let closed = closing(FailureClass::BadRequest, Scope::Provider, None);
+        assert_eq!(closed, Closing::ForRun(Scope::Provider));
+        assert_eq!(closing(FailureClass::BadRequest, Scope::Path, None), Closing::Unfit);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use super::secret::Secret;
-use crate::domain::provider::{Capacity, HeaderValue, Limits, OnCancel, ProviderSettings};
+use crate::domain::provider::{Capacity, Limits, OnCancel, ProviderSettings};
 
 /// Keyed anew in each process, so that a mark says nothing outside of it.
 static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -21,12 +21,8 @@ pub fn mark(settings: &ProviderSettings) -> u64 {
         capacity: Capacity::Shared,
         ..settings.clone()
     };
-    let headers = settings.headers.iter().filter_map(|(_, value)| match value {
-        HeaderValue::Secret(reference) => Some(reference),
-        HeaderValue::Plain(_) => None,
-    });
-    let references = settings.api_key.iter().chain(headers);
-    let secrets: Vec<Option<String>> = references
+    let secrets: Vec<Option<String>> = settings
+        .secrets()
         .map(|reference| Secret::resolve(reference).ok().map(|secret| secret.reveal().to_owned()))
         .collect();
     HASH.hash_one((format!("{theirs:?}"), secrets))

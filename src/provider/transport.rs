@@ -172,6 +172,7 @@ impl HttpProvider {
         if !broken.partial.is_empty() {
             return None;
         }
+        self.lessons.overflowed(sent, &broken.failure);
         let correction = Correction::of(&broken.failure, sent)?;
         let mut again = sent.clone();
         correction.apply(&mut again);

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::domain::outcome::Cause;
-use crate::domain::plan::{Hedge, Work};
+use crate::domain::plan::{Hedge, PathPlan, Work};
 use crate::engine::{AttemptSpec, Signals};
 use crate::policy::door::View;
 use crate::policy::permit::{self, Traffic};
@@ -33,8 +33,16 @@ impl Run {
             .map(|path| of(&plan.providers[path.provider.at()].name, &path.profile.id))
             .map(|View { closed_for, why, line_for }| (closed_for, (why, line_for)))
             .unzip();
-        let traffic = std::mem::take(&mut self.signals.traffic);
-        self.signals = Signals { closed_for, why, line_for, traffic };
+        let Signals { traffic, windows, .. } = std::mem::take(&mut self.signals);
+        self.signals = Signals { closed_for, why, line_for, traffic, windows };
+    }
+
+    /// What providers have told earlier runs of their models' windows, by provider and model id.
+    pub fn see_windows(&mut self, of: impl Fn(&str, &str) -> Option<u64>) {
+        let plan = &self.workflow.plan;
+        let name = |path: &PathPlan| &plan.providers[path.provider.at()].name;
+        self.signals.windows =
+            plan.paths.iter().map(|path| of(name(path), &path.profile.id)).collect();
     }
 
     /// The same where every path is open and has no line.

@@ -124,7 +124,7 @@ impl World {
         });
         let why = why.collect();
         let line_for = plan.paths.iter().map(|_| self.draw.tailed(900, 20, 40_000)).collect();
-        Signals { closed_for, why, line_for, traffic }
+        Signals { closed_for, why, line_for, traffic, windows: Vec::new() }
     }
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {

@@ -315,6 +315,16 @@ fn a_request_refused_as_malformed_is_not_sent_to_the_same_path_again() {
 }
 
 #[test]
+fn what_the_provider_calls_hopeless_is_not_sent_to_the_same_path_again() {
+    let of = |hopeless| {
+        let failed = Failure { hopeless, ..failure(FailureClass::ServerError) };
+        Draft::paths(&["a/one"]).step("draft").start().skip().fails(0, failed).at(1_000)
+    };
+    of(true).expect(&["finish failed server_error draft"]);
+    of(false).expect(&["launch 1 draft a/one next after 0 told resume"]);
+}
+
+#[test]
 fn a_refusal_asks_a_stronger_model_once() {
     Draft::paths(&["a/one", "b/two"])
         .stronger(&["c/big"])

@@ -32,6 +32,7 @@ pub(super) fn of(name: &str, model: &str, access: &Access, now: Duration) -> Opt
         evidence: format!("closed by an earlier attempt: {}", event.evidence),
         message: message.chars().take(MESSAGE_MAX).collect(),
         about: None,
+        hopeless: false,
     })
 }
 
