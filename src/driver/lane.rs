@@ -330,7 +330,7 @@ impl Slot {
         self.door.call(&mut state);
         drop(state);
         if let Some(text) = out {
-            tracing::error!(provider = %self.provider, "{text}");
+            tracing::error!(target: "punctual::out", provider = %self.provider, "{text}");
         }
     }
 }

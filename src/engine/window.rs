@@ -69,7 +69,9 @@ impl Machine {
             }
             Some(_) => {
                 let failure = self.no_open_path(model, now);
-                self.fail_item(step, item, failure, Reason::NoPath, now);
+                let first = self.first_to_open(model, now);
+                let reason = first.map_or(Reason::NoPath, |first| Reason::AllAway { first });
+                self.fail_item(step, item, failure, reason, now);
             }
         }
     }

@@ -118,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn a_model_outside_the_plan_takes_nothing_else_with_it() {
+        let closed = closing(FailureClass::QuotaExhausted, Scope::Path, Some(7));
+        assert_eq!(closed, Closing::ForRun(Scope::Path));
+        let closed = closing(FailureClass::Auth, Scope::Path, None);
+        assert_eq!(closed, Closing::ForRun(Scope::Quota));
+    }
+
+    #[test]
     fn a_sick_path_rests_and_a_broken_stream_does_not_close_it() {
         let closed = closing(FailureClass::ServerError, Scope::Path, None);
         assert_eq!(closed, Closing::For(Scope::Path, BACKOFF));

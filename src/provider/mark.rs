@@ -31,7 +31,7 @@ pub fn mark(settings: &ProviderSettings) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::provider::{Dialect, SecretRef};
+    use crate::domain::provider::{Dialect, HeaderValue, SecretRef};
 
     fn settings(file: &std::path::Path) -> ProviderSettings {
         ProviderSettings {
