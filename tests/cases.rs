@@ -309,6 +309,32 @@ fn answers_to_more_or_fewer_items_than_a_fan_out_has_left_fail_the_case() {
 }
 
 #[test]
+fn a_case_whose_yaml_was_refused_does_not_run_without_what_was_left_out() {
+    let bench = Bench::new();
+    bench.write("workflows/looks.yaml", FILTERED);
+    bench.write(
+        "workflows/looks.cases.yaml",
+        "- name: sound
+  input: {lines: [{text: a, price: 1}]}
+  answers: &good {look: [{said: A}]}
+- name: merged
+  input: {lines: [{text: b, price: 1}]}
+  answers: {<<: *good}
+  expect: {output: {said: [B]}}
+- name: twice
+  input: {lines: [{text: c, price: 1}]}
+  input: {lines: [{text: d, price: 1}]}
+- name: sound as well
+  input: {lines: [{text: e, price: 1}]}
+",
+    );
+    let left = bench.run(&["test", "looks"]);
+    assert_eq!(left.code, 2);
+    assert!(left.out.ends_with("2 passed\n"), "{}", left.out);
+    insta::assert_snapshot!("refused_yaml", left.err);
+}
+
+#[test]
 fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     let bench = Bench::new();
     bench.write("workflows/triage.cases.yaml", &text("failing.cases.yaml"));

@@ -12,6 +12,7 @@ mod prompt;
 mod record;
 mod report;
 mod shrink;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

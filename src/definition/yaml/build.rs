@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, Span};
 
+use crate::definition::case::workflow_of;
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::source::Source;
 use crate::definition::yaml::{
@@ -229,8 +230,14 @@ impl<'a> Builder<'a> {
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
+            let file = self.source.label.rsplit('/').next().unwrap_or_default();
+            let help = if workflow_of(file).is_some() {
+                "one alias a step: `answers: {sort: *sorted, reply: *replied}`, or an alias for all of `answers`"
+            } else {
+                "use `defaults`, or a plain alias for a whole value"
+            };
             self.report(REFUSED_YAML, node.span, "merges (`<<`) are not part of the format")
-                .help("use `defaults`, or a plain alias for a whole value");
+                .help(help);
             return None;
         }
         Some(Key { name: scalar.text, span: node.span })
