@@ -335,6 +335,31 @@ fn a_case_whose_yaml_was_refused_does_not_run_without_what_was_left_out() {
 }
 
 #[test]
+fn the_step_that_failed_is_shown_first_and_the_words_that_differ_in_full() {
+    let bench = Bench::new();
+    bench.write("workflows/clauses.yaml", CLAUSES);
+    bench.write(
+        "workflows/clauses.cases.yaml",
+        "- name: six stumble
+  input: {clauses: [a, b, c, d, e, f]}
+  answers:
+    look:
+      - $attempts: [{$fate: error}, {risk: A}]
+      - $attempts: [{$fate: error}, {risk: B}]
+      - $attempts: [{$fate: error}, {risk: C}]
+      - $attempts: [{$fate: error}, {risk: D}]
+      - $attempts: [{$fate: error}, {risk: E}]
+      - $fate: error
+    advise: [{$fate: error}, {advice: b}, {advice: c}, {advice: d}, {advice: e}]
+  expect: {failure: {class: server_error, message: 'the advice on the first clause could not be had, as it is said here at length'}}
+",
+    );
+    let left = bench.run(&["test", "clauses"]);
+    assert_eq!(left.code, 1, "{}", left.err);
+    insta::assert_snapshot!("failed_first", left.out);
+}
+
+#[test]
 fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     let bench = Bench::new();
     bench.write("workflows/triage.cases.yaml", &text("failing.cases.yaml"));

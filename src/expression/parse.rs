@@ -28,6 +28,10 @@ pub const MAX_SOURCE: usize = 4096;
 /// Deepest nesting, chains of operators included.
 pub const MAX_DEPTH: usize = 64;
 
+/// What to write for a comprehension or a filter.
+pub(super) const NO_FILTER: &str = "there is no filter: use a step with `each`, `when` and `value`, and take its length, as \
+     `high: {each: find, as: r, when: r.risk == \"high\", value: {risk: r.risk}}`, then `length(high)`";
+
 /// The tree of `source`.
 pub fn parse(source: &str) -> Result<Node, Finding> {
     if source.len() > MAX_SOURCE {
@@ -72,7 +76,8 @@ impl Parser {
         matches!(self.kind(), TokenKind::Symbol(s) if *s == symbol)
     }
 
-    fn is_word(&self, word: &str) -> bool {
+    /// Whether the token is this word.
+    pub fn is_word(&self, word: &str) -> bool {
         matches!(self.kind(), TokenKind::Word(w) if w == word)
     }
 
@@ -118,6 +123,7 @@ impl Parser {
             TokenKind::Word(word) if word == "if" || word == "else" => {
                 "there is no `if` here; `when` decides whether a step runs, `??` gives a default"
             }
+            TokenKind::Word(word) if word == "for" => NO_FILTER,
             TokenKind::Word(word) if word == "is" => "compare with `==`, or `!= null`",
             TokenKind::Symbol("[") => "there is no index; `take(list, n)` gives the first items",
             TokenKind::Symbol("(") => "only the listed functions can be called",
