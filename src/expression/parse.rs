@@ -28,6 +28,8 @@ pub const MAX_SOURCE: usize = 4096;
 /// Deepest nesting, chains of operators included.
 pub const MAX_DEPTH: usize = 64;
 
+/// What to write between two values.
+pub const NO_OPERATOR: &str = "two values need an operator between them, as `+`, `==` or `and`";
 /// What to write for a comprehension or a filter.
 pub(super) const NO_FILTER: &str = "there is no filter: use a step with `each`, `when` and `value`, and take its length, as \
      `high: {each: find, as: r, when: r.risk == \"high\", value: {risk: r.risk}}`, then `length(high)`";
@@ -128,7 +130,7 @@ impl Parser {
             TokenKind::Symbol("[") => "there is no index; `take(list, n)` gives the first items",
             TokenKind::Symbol("(") => "only the listed functions can be called",
             TokenKind::Symbol(")" | "]" | "}") => "it closes nothing",
-            _ => "two values need an operator between them, as `+`, `==` or `and`",
+            _ => NO_OPERATOR,
         };
         syntax(self.range(), format!("expected an operator, found {}", self.found()), Some(help))
     }
