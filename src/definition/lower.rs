@@ -93,6 +93,7 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
     let mut lowering =
         Lowering { context, reader, shapes: Shapes::default(), version, files: Vec::new() };
     let parts = lowering.run(&raw);
+    lowering.drop_consequences(&raw);
     let Lowering { version, files, .. } = lowering;
     let RawWorkflow { title, description, expose, .. } = raw;
     let sound = !diagnostics.iter().any(Diagnostic::is_error);

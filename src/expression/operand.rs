@@ -9,11 +9,13 @@ use super::ast::{Kind, Name, Node, Quantifier};
 use super::code;
 use super::function::Function;
 use super::lexer::{TokenKind, syntax};
-use super::parse::Parser;
+use super::parse::{NO_FILTER, Parser};
 
 /// Deepest nesting of `all` and `any`: each level multiplies the work by a list's length.
 const MAX_QUANTIFIERS: usize = 2;
 
+/// What other languages sift and count with.
+const FILTERS: [&str; 6] = ["filter", "map", "count", "select", "where", "reject"];
 /// Words with a meaning of their own, which no root name can have.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "in", "for", "true", "false", "null"];
 
@@ -29,7 +31,9 @@ impl Parser<'_> {
             TokenKind::Symbol("(") => {
                 self.at += 1;
                 let mut node = self.or()?;
-                let end = self.expect(")", "close the bracket")?.end;
+                let comprehension = self.is_word("for");
+                let help = if comprehension { NO_FILTER } else { "close the bracket" };
+                let end = self.expect(")", help)?.end;
                 node.range = range.start..end;
                 Ok(node)
             }
@@ -75,6 +79,16 @@ impl Parser<'_> {
             return self.quantifier(word == "all", range.start);
         }
         let Some(function) = Function::named(word) else {
+            if FILTERS.contains(&word) {
+                let message = format!("there is no function '{word}'");
+                let help = format!("`length(list)` counts all of a list; {NO_FILTER}");
+                return Err(Finding {
+                    code: code::UNKNOWN_FUNCTION,
+                    range,
+                    message,
+                    help: Some(help),
+                });
+            }
             let close = did_you_mean(word, Function::names());
             let names: Vec<&str> = Function::names().chain(["all", "any"]).collect();
             let names = names.join(", ");
@@ -105,7 +119,10 @@ impl Parser<'_> {
                 let (range, found) = (self.range(), self.found());
                 if !self.skip(",") {
                     let message = format!("expected `,` or `{close}`, found {found}");
-                    let help = "separate values with commas, and close the bracket";
+                    let help = match self.kind() {
+                        TokenKind::Word("for") => NO_FILTER,
+                        _ => "separate values with commas, and close the bracket",
+                    };
                     return Err(syntax(range, message, Some(help)));
                 }
             }

@@ -28,6 +28,12 @@ pub const MAX_SOURCE: usize = 4096;
 /// Deepest nesting, chains of operators included.
 pub const MAX_DEPTH: usize = 64;
 
+/// What to write between two values.
+pub const NO_OPERATOR: &str = "two values need an operator between them, as `+`, `==` or `and`";
+/// What to write for a comprehension or a filter.
+pub(super) const NO_FILTER: &str = "there is no filter: use a step with `each`, `when` and `value`, and take its length, as \
+     `high: {each: find, as: r, when: r.risk == \"high\", value: {risk: r.risk}}`, then `length(high)`";
+
 /// The tree of `source`.
 pub fn parse(source: &str) -> Result<Node, Finding> {
     if source.len() > MAX_SOURCE {
@@ -72,7 +78,8 @@ impl<'s> Parser<'s> {
         matches!(self.kind(), TokenKind::Symbol(s) if *s == symbol)
     }
 
-    fn is_word(&self, word: &str) -> bool {
+    /// Whether the token is this word.
+    pub fn is_word(&self, word: &str) -> bool {
         matches!(self.kind(), TokenKind::Word(w) if *w == word)
     }
 
@@ -118,11 +125,12 @@ impl<'s> Parser<'s> {
             TokenKind::Word("if" | "else") => {
                 "there is no `if` here; `when` decides whether a step runs, `??` gives a default"
             }
+            TokenKind::Word("for") => NO_FILTER,
             TokenKind::Word("is") => "compare with `==`, or `!= null`",
             TokenKind::Symbol("[") => "there is no index; `take(list, n)` gives the first items",
             TokenKind::Symbol("(") => "only the listed functions can be called",
             TokenKind::Symbol(")" | "]" | "}") => "it closes nothing",
-            _ => "two values need an operator between them, as `+`, `==` or `and`",
+            _ => NO_OPERATOR,
         };
         syntax(self.range(), format!("expected an operator, found {}", self.found()), Some(help))
     }

@@ -373,6 +373,23 @@ fn a_loop_over_more_than_it_may_visit_is_null() {
 }
 
 #[test]
+fn who_writes_a_comprehension_is_told_what_filters_and_counts() {
+    for source in [
+        "length([r for r in rows])",
+        "[r for r in rows if r.high]",
+        "count(r for r in rows)",
+        "sum(1 for r in rows)",
+        "(r for r in rows)",
+        "length(filter(rows))",
+        "length(r.high for r in rows)",
+    ] {
+        let found = Expression::parse(source).expect_err(source);
+        let help = found.help.unwrap_or_default();
+        assert!(help.contains("there is no filter: use a step with `each`"), "{source}: {help}");
+    }
+}
+
+#[test]
 fn what_a_false_condition_compared_is_told_with_the_item_that_breaks_it() {
     let bindings = json!({
         "net": 0.1, "tax": 0.2, "gross": 0.4, "name": "a",

@@ -14,6 +14,7 @@ mod report;
 mod reuse;
 mod shrink;
 mod signal;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -359,7 +359,12 @@ fn syntax_finding(source: &str, error: &Error) -> Finding {
             help: Some((*help).to_owned()),
         };
     }
-    let help = if detail.starts_with("unexpected end of input") {
+    let unclosed = ["unexpected end of input, ", "unexpected `}`, "]
+        .iter()
+        .any(|seen| detail.strip_prefix(seen) == Some("expected end of variable block"));
+    let help = if unclosed {
+        Some("`}}` is missing: a value is written `{{ name }}`, with two braces at each end")
+    } else if detail.starts_with("unexpected end of input") {
         Some("a `{% for %}` or `{% if %}` is not closed, or a `}}` or `%}` is missing")
     } else if detail.starts_with("unknown statement ") {
         Some(

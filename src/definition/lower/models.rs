@@ -135,6 +135,9 @@ impl<'a> Lowering<'a> {
             return None;
         };
         if let Some(model) = configuration.model(name) {
+            if !configuration.knows(name) {
+                self.stand_in(name, span, owner);
+            }
             return Some(model);
         }
         // A model that many steps share is reported once.
@@ -152,6 +155,25 @@ impl<'a> Lowering<'a> {
                 .help(format!("{}models: {}", near(name, &names()), list(&names())));
         }
         None
+    }
+
+    /// Warns, once a name, of a model that only the simulator lets pass.
+    fn stand_in(&mut self, name: &str, span: &Range<usize>, owner: &str) {
+        let end = format!(": no model '{name}'; the simulator answers with `balanced` for it");
+        if self.reader.found.iter().any(|found| found.message.ends_with(&end)) {
+            return;
+        }
+        let configured = &self.context.configuration.stood_for;
+        let names: Vec<&str> = match configured.as_slice() {
+            [] => vec!["quick", "balanced", "best"],
+            names => names.iter().map(String::as_str).collect(),
+        };
+        let near = near(name, &names);
+        let help = format!(
+            "{near}models: {}; others are named under `models` of punctual.yaml",
+            list(&names)
+        );
+        self.reader.warn(UNKNOWN_MODEL, span, format!("{owner}{end}")).help(help);
     }
 }
 
