@@ -173,6 +173,8 @@ fn main() -> ExitCode {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--bench" => {}
+            // That it runs, not what it finds.
+            "--test" => runs = 20,
             "--json" => json = true,
             "--runs" => runs = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(RUNS),
             _ => path = Some(argument),
