@@ -104,7 +104,7 @@ fn closed() -> Value {
     })
 }
 
-const USAGE: Usage = Usage { input: 13, cached_input: 4, output: 2, estimated: false };
+const USAGE: Usage = Usage { input: 13, cached_input: 4, output: 2, estimated: false, cost: None };
 
 #[tokio::test]
 async fn a_streamed_answer_arrives_in_pieces_with_its_counts() {
@@ -112,7 +112,10 @@ async fn a_streamed_answer_arrives_in_pieces_with_its_counts() {
     let server = Loopback::start([stream(&events)]).await;
     let account = Account::new();
     let (reply, heard) = ask(&*connected(account.signed(server.url()))).await;
-    assert_eq!(reply, Ok(Reply { text: "Hello".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Hello".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!((heard.first_tokens, heard.text.as_str(), heard.usage), (1, "Hello", Some(USAGE)));
     let request = &server.requests()[0];
     verify(request).unwrap();
@@ -186,7 +189,10 @@ async fn an_answer_that_comes_as_one_document_is_read_whole() {
         "usage": counts()["metadata"]["usage"],
     });
     let (reply, heard) = asked(plain("200 OK", "application/json", &document.to_string())).await;
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!((heard.first_tokens, heard.text.as_str()), (1, "Paris"));
 }
 

@@ -259,6 +259,106 @@ fn an_item_that_a_computed_step_leaves_out_needs_no_answer() {
     assert_eq!(left.code, 0, "{}{}", left.out, left.err);
 }
 
+const CLAUSES: &str = "
+description: Looks at clauses, and has those that were looked at advised on.
+deadline: 60s
+input: {clauses: [string]}
+steps:
+  look:
+    each: input.clauses
+    as: clause
+    min_ok: 50%
+    max_tokens: 100
+    prompt: 'Look at {{ clause }}'
+    output: {risk: string}
+  advise:
+    each: look
+    as: looked
+    max_tokens: 100
+    prompt: 'Advise on {{ looked.risk }}'
+    output: {advice: string}
+output: {advice: advise.advice}
+";
+
+#[test]
+fn answers_to_more_or_fewer_items_than_a_fan_out_has_left_fail_the_case() {
+    let bench = Bench::new();
+    bench.write("workflows/clauses.yaml", CLAUSES);
+    let case = |answers: &str| {
+        let text = format!(
+            "- name: the second is lost
+  input: {{clauses: [a, b, c]}}
+  answers:
+    look: [{{risk: A}}, {{$fate: error}}, {{risk: C}}]
+    advise: {answers}
+  expect: {{outcome: degraded, missing: ['look[1]']}}
+"
+        );
+        bench.write("workflows/clauses.cases.yaml", &text);
+        bench.run(&["test", "clauses"])
+    };
+    let left = case("[{advice: a}, {advice: b}, {advice: c}]");
+    assert_eq!((left.code, left.err.as_str()), (1, ""), "{}", left.out);
+    insta::assert_snapshot!("miscounted", left.out);
+    let left = case("[{advice: a}]");
+    assert_eq!(left.code, 1, "{}", left.out);
+    assert!(left.out.contains("P0706: its list had 2 items in this run"), "{}", left.out);
+    for right in ["[{advice: a}, {advice: c}]", "[{advice: a}, null]"] {
+        assert_eq!(case(right).code, 0, "{right}");
+    }
+}
+
+#[test]
+fn a_case_whose_yaml_was_refused_does_not_run_without_what_was_left_out() {
+    let bench = Bench::new();
+    bench.write("workflows/looks.yaml", FILTERED);
+    bench.write(
+        "workflows/looks.cases.yaml",
+        "- name: sound
+  input: {lines: [{text: a, price: 1}]}
+  answers: &good {look: [{said: A}]}
+- name: merged
+  input: {lines: [{text: b, price: 1}]}
+  answers: {<<: *good}
+  expect: {output: {said: [B]}}
+- name: twice
+  input: {lines: [{text: c, price: 1}]}
+  input: {lines: [{text: d, price: 1}]}
+- name: sound as well
+  input: {lines: [{text: e, price: 1}]}
+",
+    );
+    let left = bench.run(&["test", "looks"]);
+    assert_eq!(left.code, 2);
+    assert!(left.out.ends_with("2 passed\n"), "{}", left.out);
+    insta::assert_snapshot!("refused_yaml", left.err);
+}
+
+#[test]
+fn the_step_that_failed_is_shown_first_and_the_words_that_differ_in_full() {
+    let bench = Bench::new();
+    bench.write("workflows/clauses.yaml", CLAUSES);
+    bench.write(
+        "workflows/clauses.cases.yaml",
+        "- name: six stumble
+  input: {clauses: [a, b, c, d, e, f]}
+  answers:
+    look:
+      - $attempts: [{$fate: error}, {risk: A}]
+      - $attempts: [{$fate: error}, {risk: B}]
+      - $attempts: [{$fate: error}, {risk: C}]
+      - $attempts: [{$fate: error}, {risk: D}]
+      - $attempts: [{$fate: error}, {risk: E}]
+      - $fate: error
+    advise: [{$fate: error}, {advice: b}, {advice: c}, {advice: d}, {advice: e}]
+  expect: {failure: {class: server_error, message: 'the advice on the first clause could not be had, as it is said here at length'}}
+",
+    );
+    let left = bench.run(&["test", "clauses"]);
+    assert_eq!(left.code, 1, "{}", left.err);
+    insta::assert_snapshot!("failed_first", left.out);
+}
+
 #[test]
 fn a_known_input_is_answered_from_its_case_and_another_by_shape() {
     let bench = Bench::new();

@@ -1,8 +1,9 @@
 //! One table for every dialect and every vendor that speaks it, over real HTTP: the same answer, streamed, whole,
 //! constrained, refused, truncated, failed before and after its head, cut, silent, or something else altogether.
 //!
-//! A new preset of a known format is in the table by itself. A new format needs one arm in [`Row::of`] and its bodies
-//! in a folder of `tests/fixtures/provider`, by the names used below.
+//! A new preset of a known format is in the table by itself. A new format needs one arm in [`row::Row::of`] and its
+//! bodies in a folder of `tests/fixtures/provider`, by the names used below. Formats that are not in this build are
+//! not in the table.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,142 +13,29 @@
 )]
 
 mod loopback;
+#[path = "dialects/row.rs"]
+mod row;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use punctual::definition::config::preset::{PRESETS, Preset, Wire};
+use punctual::definition::config::preset::{PRESETS, Wire};
 use punctual::domain::failure::{FailureClass, Scope};
 use punctual::domain::message::{Message, Prompt, Usage};
 use punctual::domain::model::{ModelProfile, Structured};
 use punctual::domain::money::Usd;
-use punctual::domain::provider::{
-    Capacity, Limits, OnCancel, ProviderSettings, SecretRef, SimulatorSettings,
-};
 use punctual::provider::registry::{Providers, connect};
 use punctual::provider::{Broken, Draw, Exchange, Reply, Sink};
 use serde_json::{Value, json};
 
 use loopback::{Loopback, Request, Script, Step, last_chunk, plain, with_headers};
+use row::Row;
 
 const ANSWER: &str = "The capital is Paris.";
 const PARTIAL: &str = "The capital";
 const COUNTED: Usage =
     Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None };
 const KEY: &str = "sk-placeholder";
-
-/// A vendor, and what is particular to its format.
-struct Row {
-    preset: &'static Preset,
-    /// Folders of its bodies, the vendor's own first.
-    folders: Vec<&'static str>,
-    /// The path of its requests.
-    path: &'static str,
-    /// The header its key is sent in, and what stands before the key there.
-    key: (&'static str, &'static str),
-    /// The type of its streams.
-    stream_type: &'static str,
-    /// The bytes of a stream that is kept as text.
-    framed: fn(&str) -> Vec<u8>,
-    /// Where the schema stands in a request that asks for it.
-    schema: &'static str,
-    /// Where it stands in a request that forces a tool.
-    tool: &'static str,
-    /// What `refusal.sse` amounts to.
-    refusal: FailureClass,
-    /// What it says it charged.
-    cost: Option<Usd>,
-}
-
-impl Row {
-    fn of(preset: &'static Preset) -> Option<Self> {
-        let row = Self {
-            preset,
-            folders: vec![preset.kind, "chat"],
-            path: "/base/chat/completions",
-            key: ("authorization", "Bearer "),
-            stream_type: "text/event-stream",
-            framed: |text| text.as_bytes().to_vec(),
-            schema: "/response_format/json_schema/schema",
-            tool: "/tools/0/function/parameters",
-            refusal: FailureClass::Refusal,
-            cost: None,
-        };
-        Some(match (preset.wire, preset.kind) {
-            (Wire::Simulated | Wire::Bedrock, _) => return None,
-            (Wire::Chat, "azure") => Self { key: ("api-key", ""), ..row },
-            (Wire::Chat, "openrouter") => Self { cost: Usd::from_dollars(0.000_014), ..row },
-            (Wire::Chat, _) => row,
-            (Wire::Responses, _) => Self {
-                folders: vec!["openai_responses"],
-                path: "/base/responses",
-                schema: "/text/format/schema",
-                tool: "/tools/0/parameters",
-                ..row
-            },
-            (Wire::Anthropic, _) => Self {
-                folders: vec!["anthropic"],
-                path: "/base/v1/messages",
-                key: ("x-api-key", ""),
-                schema: "/output_config/format/schema",
-                tool: "/tools/0/input_schema",
-                ..row
-            },
-            (Wire::Gemini, _) => Self {
-                folders: vec!["gemini"],
-                path: "/base/v1beta/models/small:streamGenerateContent?alt=sse",
-                key: ("x-goog-api-key", ""),
-                schema: "/generationConfig/responseJsonSchema",
-                tool: "/tools/0/functionDeclarations/0/parametersJsonSchema",
-                refusal: FailureClass::ContentFiltered,
-                ..row
-            },
-            // Bedrock's row goes here: its own `stream_type`, and `framed` with the binary frames.
-        })
-    }
-
-    /// A body by name, the vendor's own or that of its format.
-    fn body(&self, name: &str) -> String {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/provider");
-        let mut places = self.folders.iter().map(|folder| root.join(folder).join(name));
-        let found = places.find_map(|place| std::fs::read_to_string(place).ok());
-        found.unwrap_or_else(|| panic!("{}: no body {name}", self.preset.kind))
-    }
-
-    /// A stream, sent in pieces that heed no boundary of events or characters.
-    fn stream(&self, text: &str) -> Script {
-        let mut script = self.unended(text);
-        script.push(last_chunk());
-        script
-    }
-
-    fn unended(&self, text: &str) -> Script {
-        let kind = self.stream_type;
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
-        );
-        let framed = (self.framed)(text);
-        let pieces = framed.chunks(61).map(|piece| {
-            let size = format!("{:x}\r\n", piece.len());
-            Step::Send([size.as_bytes(), piece, b"\r\n"].concat())
-        });
-        [Step::Send(head.into_bytes())].into_iter().chain(pieces).collect()
-    }
-
-    fn settings(&self, url: &str, key: PathBuf) -> ProviderSettings {
-        ProviderSettings {
-            name: self.preset.kind.to_owned(),
-            dialect: self.preset.dialect(SimulatorSettings { regime: "calm".to_owned(), seed: 1 }),
-            base_url: url.to_owned() + "/base",
-            api_key: Some(SecretRef::File(key)),
-            headers: Vec::new(),
-            limits: Limits::default(),
-            on_cancel: OnCancel::Free,
-            capacity: Capacity::Own,
-        }
-    }
-}
 
 /// One server that plays every row's scripts in turn, and a provider a row.
 struct House {
@@ -160,6 +48,8 @@ impl House {
     async fn open(scripts: impl Fn(&Row) -> Vec<Script>) -> Self {
         let rows: Vec<Row> = PRESETS.iter().filter_map(Row::of).collect();
         assert!(rows.len() >= 16, "{} rows", rows.len());
+        let bedrock = rows.iter().any(|row| row.preset.wire == Wire::Bedrock);
+        assert_eq!(bedrock, cfg!(feature = "bedrock"));
         let server = Loopback::start(rows.iter().flat_map(scripts)).await;
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("key");
@@ -303,7 +193,7 @@ async fn an_answer_constrained_to_a_schema_or_forced_into_a_tool() {
         {
             let asked = house.ask(row, structured, Some(city())).await;
             let request = asked.request.json();
-            assert_eq!(request.pointer(place), Some(&city()), "{name} {structured:?}: {request}");
+            assert_eq!(row.told(&request, place), city(), "{name} {structured:?}: {request}");
             let streams = structured == Structured::Tool || row.preset.quirks.streamed_schema;
             assert!(request.get("stream").is_none_or(|s| *s == json!(streams)), "{name}");
             let text = asked.reply.expect(name).text;
@@ -351,6 +241,37 @@ async fn a_truncated_answer_keeps_its_text_and_its_counts() {
 }
 
 #[tokio::test]
+async fn reasoning_that_left_nothing_of_the_bound_is_told() {
+    let house = House::open(|row| vec![row.stream(&row.body("reasoned.sse"))]).await;
+    for row in &house.rows {
+        let broken = house.fails(row).await;
+        let name = row.preset.kind;
+        let told = "the model's reasoning used up its 12 tokens before an answer began; \
+                    raise `max_tokens` or lower `effort`";
+        let failure = &broken.failure;
+        assert_eq!(
+            (failure.class, failure.message.as_str()),
+            (FailureClass::TruncatedOutput, told),
+            "{name}"
+        );
+        assert_eq!((broken.partial.as_str(), broken.usage), ("", Some(COUNTED)), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_beyond_the_window_is_refused_and_the_window_remembered() {
+    let body = r#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+    let house = House::open(|_| vec![plain("400 Bad Request", "application/json", body)]).await;
+    for row in &house.rows {
+        let name = row.preset.kind;
+        assert_eq!(house.fails(row).await.failure.class, FailureClass::ContextOverflow, "{name}");
+        let provider = house.providers.get(name).unwrap();
+        // The answer's bound of 64 has its place beside the prompt.
+        assert_eq!(provider.lessons().unwrap().window("small"), Some(200_064), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_before_the_head_concerns_others_for_its_window() {
     let headers = [
         ("content-type", "application/json"),
@@ -389,11 +310,13 @@ async fn a_cut_stream_keeps_what_had_arrived() {
         let whole = row.body("answer.sse");
         let said = whole.find(PARTIAL).unwrap();
         let end = said + whole[said..].find("\n\n").unwrap() + 2;
+        let (whole, end) = ((row.framed)(&whole), (row.framed)(&whole[..end]).len());
         // Up to an event's end, and into the next one; in good order, and by the peer.
         let scripts = [end, end + 9].map(|end| {
-            let mut by_peer = row.unended(&whole[..end]);
+            let [mut in_order, mut by_peer] = [(); 2].map(|()| row.unended(&whole[..end]));
+            in_order.push(last_chunk());
             by_peer.push(Step::Close);
-            [row.stream(&whole[..end]), by_peer]
+            [in_order, by_peer]
         });
         scripts.into_iter().flatten().collect()
     };

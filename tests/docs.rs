@@ -13,6 +13,7 @@ use punctual::definition::catalog::{load, load_file};
 use punctual::definition::config::Configuration;
 use punctual::definition::environment::Environment;
 use punctual::definition::folder::Folder;
+use punctual::domain::failure::FailureClass;
 use punctual::domain::shape::{Presence, Range, Scope, Shape};
 use punctual::expression::{Expression, TABLE};
 use punctual::world::case::play;
@@ -128,6 +129,15 @@ fn every_function_yields_what_its_example_says() {
         assert!(expression.check(&scope).1.is_empty(), "{example}");
         assert_eq!(expression.evaluate(&bindings), expected, "{example}");
     }
+}
+
+#[test]
+fn every_failure_class_that_a_case_may_expect_is_listed() {
+    let text = read("docs/format.md");
+    let list = text.split("A failure is of one of these classes:").nth(1).unwrap();
+    let list = list.split("\n\n").next().unwrap();
+    let listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, FailureClass::ALL.map(FailureClass::as_str));
 }
 
 #[test]

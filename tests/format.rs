@@ -217,7 +217,10 @@ fn fewer_computed_items_than_min_ok_fail_the_run_in_the_words_of_the_last() {
     let played = play(LINES, input, |_, _, _| panic!("nothing is asked"));
     let failure = played.report.failure.as_ref().unwrap();
     assert_eq!((failure.class.as_str(), failure.step.as_deref()), ("check_failed", Some("priced")));
-    assert_eq!(failure.message, "step 'priced' could not be had: item 1: not met: net >= 0 (-8 >= 0)");
+    assert_eq!(
+        failure.message,
+        "step 'priced' could not be had: item 1: not met: net >= 0 (-8 >= 0)"
+    );
 }
 
 const SOME: &str = "

@@ -81,7 +81,9 @@ impl Doctor {
         section("Program", machine::program());
         section("Definitions", definition::findings(&house, &self.place));
         section("Models", provider::models(&house));
-        section("Providers", provider::findings(&house).await);
+        let mut providers = provider::findings(&house).await;
+        providers.extend(provider::refused(&house, &self.state));
+        section("Providers", providers);
         section("State", machine::state(&self.state));
         section("Clients", client::findings());
         if broken { Exit::Failed } else { Exit::Done }

@@ -13,6 +13,7 @@ use crate::definition::folder::Folder;
 use crate::domain::provider::{Dialect, ProviderSettings, SimulatorSettings};
 use crate::driver::clock::{Clock, system_time};
 use crate::driver::{Host, HostSettings, Lanes};
+use crate::provider::mark::mark;
 use crate::provider::registry::{ConnectError, connect};
 use crate::provider::simulated::{Pace, Recordings, Simulator};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
@@ -156,7 +157,7 @@ pub fn lanes(catalog: &Catalog, clock: Clock) -> (Lanes, Vec<String>) {
         let providers = connect(settings, &simulate, system_time)?;
         for one in settings {
             if let Some(provider) = providers.get(&one.name) {
-                lanes.add(&one.name, provider, one.limits, clock);
+                lanes.add_marked(&one.name, provider, one.limits, clock, mark(one));
             }
         }
         Ok(())

@@ -23,7 +23,8 @@ pub enum Level {
 /// Begins to log. Once a process.
 pub fn start(level: Level) {
     let usual = match level {
-        Level::Quiet => "warn",
+        // The run itself tells the person that a provider is out.
+        Level::Quiet => "warn,punctual::out=off",
         Level::Serving => "warn,punctual=info",
     };
     let named = VARIABLES.iter().find_map(|name| {

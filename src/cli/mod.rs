@@ -22,6 +22,7 @@ mod live;
 mod log;
 mod mermaid;
 mod new;
+mod outage;
 mod output;
 mod place;
 mod prior;

@@ -4,9 +4,12 @@ use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use super::exit::Exit;
 use super::house::{House, is_simulated, lanes, prepared};
@@ -19,6 +22,7 @@ use crate::definition::folder::Folder;
 use crate::definition::watch::Watch;
 use crate::driver::Host;
 use crate::driver::clock::Clock;
+use crate::provider::mark::mark;
 use crate::server::{ServeEnd, ServerOptions, serve_stdio};
 
 const ABOUT: &str = "\
@@ -26,6 +30,9 @@ Serves the workflows as MCP tools on standard input and output
 
 Each workflow is a tool that answers before its deadline. Beside them stand list_workflows,
 run_workflow, get_run and cancel_run, for clients that never look at a changed list of tools.";
+
+/// While a provider is out, its key is read again this often.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 A client starts this command by itself. Its configuration names the program and its arguments; for
@@ -140,6 +147,14 @@ fn complain(catalog: &Catalog, before: Option<&Catalog>) {
     }
 }
 
+/// What tells each provider's settings and key from others.
+async fn marks(catalog: &Arc<Catalog>) -> Vec<u64> {
+    let catalog = catalog.clone();
+    let look = move || catalog.configuration.providers.iter().map(mark).collect();
+    // Without an answer nothing has changed: that is looked at again soon.
+    spawn_blocking(look).await.unwrap_or_default()
+}
+
 /// Passes each new catalog on to the server, once the host can run what is in it.
 async fn relay(
     mut catalogs: watch::Receiver<Arc<Catalog>>,
@@ -148,17 +163,34 @@ async fn relay(
     clock: Clock,
 ) -> Infallible {
     let mut last = server.borrow().clone();
-    while catalogs.changed().await.is_ok() {
+    let mut keys = marks(&last).await;
+    loop {
+        let changed = tokio::select! {
+            changed = catalogs.changed() => match changed {
+                Ok(()) => true,
+                Err(_) => break,
+            },
+            () = sleep(LOOK_EVERY) => false,
+        };
+        // A key is read again where one was refused, and with every reload.
+        if !changed && host.out().is_empty() {
+            continue;
+        }
         let catalog = catalogs.borrow_and_update().clone();
         let (old, new) = (&last.configuration, &catalog.configuration);
+        let before = std::mem::replace(&mut keys, marks(&catalog).await);
         // The same providers keep their connections and the counts of their minute.
         let answers = !last.same_cases(&catalog) && new.providers.iter().any(is_simulated);
-        if old.providers != new.providers || old.limits != new.limits || answers {
+        let others = old.providers != new.providers || keys != before;
+        if others || old.limits != new.limits || answers {
             let (lanes, wrong) = lanes(&catalog, clock);
             for error in wrong {
                 tracing::error!("{error}");
             }
             host.reconfigure(lanes, new.limits);
+        }
+        if !changed {
+            continue;
         }
         complain(&catalog, Some(&last));
         let workflows = count(catalog.workflows.len(), "workflow");

@@ -126,7 +126,7 @@ impl Test {
         if self.json {
             output::json(&results);
         } else {
-            results.close(terminal);
+            results.close(&stage, terminal);
         }
         results.exit()
     }
@@ -213,7 +213,7 @@ impl Results {
     }
 
     /// The last lines: what has no cases, and the count.
-    fn close(&self, terminal: Terminal) {
+    fn close(&self, stage: &Stage, terminal: Terminal) {
         if !self.without_cases.is_empty() {
             let names = self.without_cases.join(", ");
             output::note(format_args!(
@@ -230,8 +230,12 @@ impl Results {
         };
         output::result(terminal.paint(style, text));
         if !self.unreadable.is_empty() {
-            let what = count(self.unreadable.len(), "problem");
-            output::note(format_args!("{what} kept other cases from being run, see above"));
+            let what = count(stage.problems, "problem");
+            let lost = match stage.lost {
+                0 => "other cases".to_owned(),
+                lost => count(lost, "case"),
+            };
+            output::note(format_args!("{what} kept {lost} from being run, see above"));
         }
     }
 

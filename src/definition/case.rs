@@ -186,13 +186,31 @@ impl Lowering<'_> {
                 .help("keep those that differ in what they test");
         }
         let mut names: Vec<(String, usize)> = Vec::new();
-        for node in items.iter().take(CASE_LIMIT) {
+        let broken = self.broken(items);
+        for (node, broken) in items.iter().zip(broken).take(CASE_LIMIT) {
             let before = self.errors();
             let case = self.case(node, &mut names);
-            if self.errors() == before && !self.reader.is_full() {
+            if self.errors() == before && !broken && !self.reader.is_full() {
                 cases.list.extend(case);
             }
         }
+    }
+
+    /// Which cases the file's YAML was refused in: what was refused there has been left out, and the case would test
+    /// something else than it says. So would one with an alias, which may stand for such a part.
+    fn broken(&self, items: &[Node]) -> Vec<bool> {
+        let source = &self.reader.page.source;
+        let errors = self.reader.found.iter().filter(|found| found.is_error());
+        let refused: Vec<usize> =
+            errors.filter_map(|found| found.span.as_ref()).map(|span| span.start.line).collect();
+        let begins = |node: &Node| self.line(node.span.start);
+        let of = |(at, node): (usize, &Node)| {
+            let end = items.get(at + 1).map_or(usize::MAX, begins);
+            let text = source.text.get(node.span.clone()).unwrap_or_default();
+            refused.iter().any(|line| (begins(node)..end).contains(line))
+                || (!refused.is_empty() && has_alias(text))
+        };
+        items.iter().enumerate().map(of).collect()
     }
 
     fn errors(&self) -> usize {
@@ -295,4 +313,11 @@ impl Lowering<'_> {
                 .help("say what is special about it: `name: a refund outside the window`");
         }
     }
+}
+
+/// Whether a YAML text looks as if it holds an alias.
+fn has_alias(text: &str) -> bool {
+    let named = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = text.split([' ', ',', '[', '{', '\n']);
+    words.any(|word| word.strip_prefix('*').is_some_and(|name| name.starts_with(named)))
 }

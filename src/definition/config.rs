@@ -50,6 +50,8 @@ pub struct Configuration {
     pub models: Vec<LogicalModel>,
     /// Models of the file that have no usable path, and why.
     pub unusable: Vec<(String, String)>,
+    /// The names of the models that the simulator stands in for; empty where no configuration names any.
+    pub stood_for: Vec<String>,
     /// `defaults`: model settings and policy.
     pub settings: RawSettings,
     /// `defaults.deadline`
@@ -105,6 +107,7 @@ impl Configuration {
             providers: Vec::new(),
             models: Vec::new(),
             unusable: Vec::new(),
+            stood_for: Vec::new(),
             settings: RawSettings::default(),
             deadline: DEFAULT_DEADLINE,
             deadline_spot: None,
@@ -167,8 +170,26 @@ impl Configuration {
             providers: simulated.providers,
             models: simulated.models,
             unusable: Vec::new(),
+            stood_for: self.named(),
             ..self.clone()
         }
+    }
+
+    /// The names of its models, or of those that the simulator stands in for.
+    fn named(&self) -> Vec<String> {
+        if self.origin == Origin::Simulated {
+            return self.stood_for.clone();
+        }
+        let unusable = self.unusable.iter().map(|(name, _)| name.clone());
+        self.models.iter().map(|model| model.name.clone()).chain(unusable).collect()
+    }
+
+    /// Whether a workflow may name this model without a doubt. On the simulator `balanced` answers for a name that
+    /// nothing knows.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.models.iter().any(|model| model.name == name)
+            || self.stood_for.iter().any(|known| known == name)
     }
 
     /// This configuration with each provider played by the simulator; one of defaults alone gets the simulator's models.

@@ -93,6 +93,7 @@ pub fn lower(context: Context<'_>, source: Source) -> Lowered {
     let mut lowering =
         Lowering { context, reader, shapes: Shapes::default(), version, files: Vec::new() };
     let parts = lowering.run(&raw);
+    lowering.drop_consequences(&raw);
     let Lowering { version, files, .. } = lowering;
     let RawWorkflow { title, description, expose, .. } = raw;
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
@@ -220,9 +221,10 @@ impl<'a> Lowering<'a> {
 
     /// The schema as clients see it.
     fn tool_schema(&mut self, typed: &Typed, span: &std::ops::Range<usize>) -> Option<Schema> {
-        let sound = typed.embedded.is_none();
-        let compile = |made| if sound { Ok(Schema::sound(made)) } else { Schema::compile(made) };
-        let made = inline(&typed.schema()).and_then(compile);
+        let made = match &typed.embedded {
+            None => Schema::portable(typed.shape.clone()),
+            Some(schema) => inline(schema).and_then(Schema::compile),
+        };
         match made {
             Ok(schema) => Some(schema),
             Err(error) => {

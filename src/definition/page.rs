@@ -156,8 +156,9 @@ impl<'a> Reader<'a> {
 
     /// The known entries of a mapping; every other key is reported.
     pub fn map<'n>(&mut self, node: &'n Node, place: &Place) -> Vec<(&'n Key, &'n Node)> {
-        let mut known = Vec::new();
-        for (key, value) in self.entries(node, place.name) {
+        let entries = self.entries(node, place.name);
+        let mut known = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
             let name = key.name.as_str();
             if place.keys.contains(&name) {
                 known.push((key, value));

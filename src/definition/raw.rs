@@ -364,8 +364,8 @@ impl<'p> RawStep<'p> {
             }
             Kind::Scalar(_) | Kind::List(_) => true,
         };
-        let said = ["prompt", "prompt_file", "value", "use"].into_iter().any(later);
-        if step.prompt.is_none() && step.value.is_none() && !said {
+        let said = || ["prompt", "prompt_file", "value", "use"].into_iter().any(later);
+        if step.prompt.is_none() && step.value.is_none() && !said() {
             reader
                 .error(MISSING_KEY, &name.span, format!("step '{}' has no `prompt`", name.name))
                 .help("write `prompt: |` and the text, or `prompt_file: prompts/name.md`; a step without a model has `value`");

@@ -59,9 +59,12 @@ impl Source {
     }
 
     fn lines(&self) -> &[usize] {
-        let after = |(at, _): (usize, &str)| at + 1;
+        let after = |(at, byte): (usize, u8)| (byte == b'\n').then_some(at + 1);
         self.lines.get_or_init(|| {
-            [0].into_iter().chain(self.text.match_indices('\n').map(after)).collect()
+            let mut lines = Vec::with_capacity(self.text.len() / 32 + 1);
+            lines.push(0);
+            lines.extend(self.text.bytes().enumerate().filter_map(after));
+            lines
         })
     }
 

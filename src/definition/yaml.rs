@@ -169,6 +169,7 @@ pub fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
             }
             Err(error) => {
                 let at = error.marker().byte_offset().unwrap_or(0);
+                let at = advice::tab(source, at, &error.info()).unwrap_or(at);
                 let message = format!("not valid YAML: {}", error.info());
                 let found = builder.report(SYNTAX, at..at + 1, message);
                 if let Some(help) = advice::on_syntax(source, at, &error.info()) {

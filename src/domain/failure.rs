@@ -182,6 +182,8 @@ pub struct Failure {
     pub scope: Scope,
     /// The wait the provider asked for.
     pub retry_after: Option<Duration>,
+    /// Whether the provider says that the same request, sent to the same path again, meets the same.
+    pub hopeless: bool,
     /// What the class was read from, `429 + retry-after`; never prompt or answer text.
     pub evidence: String,
     /// The provider's own words or ours, at most 500 characters, without secrets.
@@ -213,15 +215,23 @@ impl Failure {
         message: impl Into<String>,
     ) -> Self {
         let (evidence, message) = (evidence.into(), message.into());
-        Self { class, scope: Scope::Attempt, retry_after: None, evidence, message, about: None }
+        Self {
+            class,
+            scope: Scope::Attempt,
+            retry_after: None,
+            hopeless: false,
+            evidence,
+            message,
+            about: None,
+        }
     }
 
     /// What this failure says to everyone who uses the same path, quota or provider; `None` where it speaks of its
     /// own prompt or answer alone.
     ///
-    /// A stream that broke, a bad answer or a refused prompt says nothing to others, and neither does what the
-    /// caller or this server did. A refused request does where every request would be (a redirect, an address
-    /// that is none): then its scope is the provider.
+    /// A bad answer or a refused prompt says nothing to others, and neither does what the caller or this server
+    /// did. A refused request does where every request would be (a redirect, an address that is none): then its
+    /// scope is the provider.
     #[must_use]
     pub fn throttle(&self) -> Option<ThrottleEvent> {
         use FailureClass as F;
@@ -232,15 +242,14 @@ impl Failure {
             | F::Auth
             | F::Permission
             | F::ModelNotFound => true,
-            F::ServerError | F::Timeout => {
-                self.scope != Scope::Attempt || self.retry_after.is_some()
+            F::ServerError | F::Timeout | F::StreamInterrupted => {
+                self.scope > Scope::Attempt || self.retry_after.is_some()
             }
             F::BadRequest => self.scope == Scope::Provider,
             F::ContextOverflow
             | F::UnsupportedParameter
             | F::ContentFiltered
             | F::Refusal
-            | F::StreamInterrupted
             | F::EmptyOutput
             | F::TruncatedOutput
             | F::UnparseableOutput
@@ -252,12 +261,9 @@ impl Failure {
             | F::InvalidInput
             | F::Cancelled => false,
         };
-        // An account or key reaches at least its quota, and a stated window the path that stated it.
-        let account = matches!(self.class, F::QuotaExhausted | F::Auth);
-        let least = if account { Scope::Quota } else { Scope::Path };
         concerns.then(|| ThrottleEvent {
             class: self.class,
-            scope: self.scope.max(least),
+            scope: self.scope.max(Scope::Path),
             retry_after: self.retry_after,
             evidence: self.evidence.clone(),
         })
@@ -310,6 +316,7 @@ mod tests {
                     | F::BadRequest
                     | F::ServerError
                     | F::Timeout
+                    | F::StreamInterrupted
             );
             assert_eq!(told, concerns.then_some(class), "{class}");
         }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 
 use super::clock::Clock;
-use super::lane::Lane;
+use super::lane::{Lane, Slot};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::AttemptId;
 use crate::domain::message::Usage;
 use crate::domain::time::Timestamp;
+use crate::policy::rate::Told;
 use crate::provider::{Broken, Reply, Sink};
 use crate::run::Launch;
 
@@ -33,6 +34,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum News {
     Sent,
+    TurnedAway(Failure),
     Emitted { tokens: u64, text: String },
     Corrected(String),
     Replied(Result<Reply, Broken>),
@@ -46,8 +48,13 @@ pub(super) async fn attempt(
     run: mpsc::Sender<Message>,
 ) {
     let attempt = launch.attempt;
-    let bound = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
-    let slot = lane.enter(bound).await;
+    let mut slot = match lane.enter(&launch).await {
+        Ok(slot) => slot,
+        Err(failure) => {
+            let _ = run.send(Message { attempt, news: News::TurnedAway(failure) }).await;
+            return;
+        }
+    };
     if run.send(Message { attempt, news: News::Sent }).await.is_err() {
         return;
     }
@@ -56,7 +63,7 @@ pub(super) async fn attempt(
     let stop = overrun.clone();
     let (arrived, left) = (Mutex::default(), Notify::new());
     let news = Gathering { attempt, run: &run, clock, arrived, left };
-    let mut relay = Relay { news: &news, most, overrun, corrected: None };
+    let mut relay = Relay { news: &news, slot: &mut slot, most, overrun, corrected: None };
     let mut reply = {
         let mut exchange = pin!(lane.provider().exchange(&launch.exchange, &mut relay));
         loop {
@@ -68,7 +75,6 @@ pub(super) async fn attempt(
             }
         }
     };
-    drop(slot);
     let tokens = news.arrived().tokens;
     if let Err(Broken { usage: usage @ None, .. }) = &mut reply
         && tokens > 0
@@ -79,6 +85,8 @@ pub(super) async fn attempt(
     if let Some(how) = relay.corrected.take() {
         let _ = run.send(Message { attempt, news: News::Corrected(how) }).await;
     }
+    // Before the run hears of it: what it does next must find the door as it is now.
+    slot.settle(&reply);
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
     let _ = run.send(Message { attempt, news }).await;
@@ -106,6 +114,7 @@ struct Arrived {
 
 struct Relay<'a> {
     news: &'a Gathering<'a>,
+    slot: &'a mut Slot,
     most: u64,
     overrun: Arc<Notify>,
     /// A correction that had no place among the messages yet.
@@ -156,12 +165,14 @@ impl Gathering<'_> {
 
 impl Sink for Relay<'_> {
     fn first_token(&mut self) {
+        self.slot.alive();
         if self.news.arrived().told.is_none() {
             self.news.tell();
         }
     }
 
     fn piece(&mut self, text: &str, tokens: u64) {
+        self.slot.alive();
         let mut arrived = self.news.arrived();
         arrived.tokens += tokens;
         if arrived.tokens > self.most {
@@ -186,5 +197,9 @@ impl Sink for Relay<'_> {
             }
             Err(_) => self.corrected = Some(how.to_owned()),
         }
+    }
+
+    fn told(&mut self, told: &Told) {
+        self.slot.told(told);
     }
 }

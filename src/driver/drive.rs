@@ -8,7 +8,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::attempt::{Message, News, attempt};
 use super::handle::Shared;
-use super::lane::Lanes;
+use super::lane::{Lane, Lanes};
 use super::purse::Purse;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
@@ -25,6 +25,8 @@ struct Loop {
     shared: Arc<Shared>,
     lanes: Arc<Lanes>,
     purse: Purse,
+    /// The lanes of the run's own providers.
+    known: Vec<Arc<Lane>>,
     attempts: JoinSet<()>,
     abort: HashMap<AttemptId, AbortHandle>,
     /// Whether the run must be told what all runs send.
@@ -42,8 +44,17 @@ pub(super) async fn drive(
     let (outbox, mut inbox) = mpsc::channel(INBOX);
     let (attempts, abort) = (JoinSet::new(), HashMap::new());
     let watches = shared.with_run(Run::hedges_early);
-    let mut this = Loop { shared, lanes, purse, attempts, abort, watches, outbox };
-    let mut ended = this.feed(|run, now| run.start(reused, now));
+    let known = shared.with_run(|run| {
+        let providers = &run.workflow().plan.providers;
+        providers.iter().filter_map(|provider| lanes.get(&provider.name)).collect()
+    });
+    let mut this = Loop { shared, lanes, purse, known, attempts, abort, watches, outbox };
+    let lanes = this.lanes.clone();
+    let learned = |provider: &str, model: &str| lanes.get(provider)?.window(model);
+    let mut ended = this.feed(|run, now| {
+        run.see_windows(learned);
+        run.start(reused, now)
+    });
     let mut withdrawn = false;
     while !ended {
         let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);
@@ -109,6 +120,7 @@ impl Loop {
                 let lane = |name: &str| self.lanes.get(name).map(|lane| lane.traffic());
                 run.see_traffic(|name| lane(name).unwrap_or_default());
             }
+            self.look(run);
             event(run, now)
         });
         let (purse, shared) = (&mut self.purse, &self.shared);
@@ -116,10 +128,25 @@ impl Loop {
         effects
     }
 
+    /// Tells the run what all runs know of its paths.
+    fn look(&self, run: &mut Run) {
+        if self.known.iter().all(|lane| lane.is_calm()) {
+            run.see_no_path();
+            return;
+        }
+        run.see_paths(|provider, model| {
+            self.lanes.get(provider).map(|lane| lane.view(model)).unwrap_or_default()
+        });
+    }
+
     fn receive(&mut self, message: Message) -> bool {
         let Message { attempt, news } = message;
         match news {
             News::Sent => self.feed(|run, now| run.sent(attempt, now)),
+            News::TurnedAway(failure) => {
+                self.abort.remove(&attempt);
+                self.feed(|run, now| run.turned_away(attempt, failure, now))
+            }
             News::Emitted { tokens, text } => {
                 self.feed(|run, now| run.emitted(attempt, tokens, &text, now))
             }

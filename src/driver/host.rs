@@ -98,12 +98,20 @@ impl Host {
     }
 
     /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the
-    /// same name counts on: a reload opens no second minute.
+    /// same name counts on: a reload opens no second minute, and brings nothing back that is out unless its settings
+    /// or its key have changed.
     pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
         let mut state = self.state();
         state.lanes = Arc::new(lanes.after(&state.lanes));
         state.limits = limits;
         self.day.bound(limits.usd_per_day);
+    }
+
+    /// What is out until its settings or its key change, in words.
+    #[must_use]
+    pub fn out(&self) -> Vec<String> {
+        let lanes = self.state().lanes.clone();
+        lanes.out()
     }
 
     /// Starts a run of `workflow`, or joins an identical one in flight.

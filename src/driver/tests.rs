@@ -2,8 +2,10 @@
 
 mod day;
 mod fan_out;
+mod health;
 mod hedge;
 mod judge;
+mod learned;
 mod retry;
 mod stall;
 
@@ -21,6 +23,7 @@ use crate::domain::id::StepIx;
 use crate::domain::message::Usage;
 use crate::domain::plan::{Hedge, Work};
 use crate::domain::provider::{Limits, ServerLimits};
+use crate::policy::rate::{Left, Told};
 use crate::provider::{BoxFuture, Broken, Exchange, Provider, Reply, Sink};
 use crate::run::fixture::Build;
 use crate::trace::report::RunReport;
@@ -43,6 +46,8 @@ enum Act {
     Flood,
     /// Panics.
     Break,
+    /// Says that nothing is left for so many seconds, and answers after so many milliseconds.
+    Last(u64, u64, Value),
     /// Fails after so many milliseconds.
     Fail(u64, FailureClass, Option<Duration>),
 }
@@ -91,6 +96,12 @@ impl Scripted {
         let (after, text) = match (self.script)(exchange) {
             Act::Answer(after, value) => (after, value.to_string()),
             Act::Say(after, text) => (after, text.to_owned()),
+            Act::Last(full_in, after, value) => {
+                let full_in = Duration::from_secs(full_in);
+                let requests = Some(Left { left: 0, limit: None, full_in });
+                sink.told(&Told { requests, tokens: None });
+                (after, value.to_string())
+            }
             Act::Hang => std::future::pending().await,
             Act::Stall(text) => {
                 let (first, second) = text.split_at(text.len() / 2);
@@ -109,7 +120,11 @@ impl Scripted {
             },
             Act::Fail(after, class, retry_after) => {
                 sleep(Duration::from_millis(after)).await;
-                let scope = Scope::Path;
+                let scope = match class {
+                    FailureClass::RateLimited => Scope::Quota,
+                    FailureClass::Auth => Scope::Provider,
+                    _ => Scope::Path,
+                };
                 let failure = Failure::of_attempt(class, "", format!("it says {class}"));
                 return Err(Failure { scope, retry_after, ..failure }.into());
             }

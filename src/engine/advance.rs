@@ -32,6 +32,7 @@ impl Machine {
                 self.close(*step, Status::Reused, Reason::Reused, now);
             }
         }
+        self.shed_hopeless(now);
     }
 
     /// Repeats until nothing more follows. Each pass moves at least one step or item forward in its life, so

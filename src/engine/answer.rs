@@ -112,7 +112,13 @@ impl Machine {
         Usage { input: state.prompt_tokens, cached_input: 0, output, estimated: true, cost: None }
     }
 
-    fn settle(&mut self, attempt: AttemptId, usage: Usage, end: AttemptEnd, now: Timestamp) {
+    pub(super) fn settle(
+        &mut self,
+        attempt: AttemptId,
+        usage: Usage,
+        end: AttemptEnd,
+        now: Timestamp,
+    ) {
         let mut ledger = std::mem::take(&mut self.ledger);
         let (cost, estimated) = self.settle_in(&mut ledger, attempt, usage);
         self.ledger = ledger;

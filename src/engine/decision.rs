@@ -75,6 +75,64 @@ impl Kind {
     }
 }
 
+/// A path that was passed over, and how it was away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The path.
+    pub path: PathIx,
+    /// How.
+    pub away: Away,
+}
+
+/// How a path cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// It is closed for a while.
+    Closed {
+        /// For so long.
+        wait: Duration,
+        /// By this.
+        class: Option<FailureClass>,
+        /// Whether that was in another run.
+        elsewhere: bool,
+    },
+    /// It is out for the rest of the run.
+    Out {
+        /// By this.
+        class: Option<FailureClass>,
+        /// Whether that was in another run.
+        elsewhere: bool,
+    },
+    /// Its provider's limits let nothing through.
+    Line {
+        /// For so long at least.
+        wait: Duration,
+    },
+}
+
+impl fmt::Display for Away {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (class, elsewhere) = match self {
+            Self::Closed { wait, class, elsewhere } => {
+                write!(f, "closed for {}", show(*wait))?;
+                (class, *elsewhere)
+            }
+            Self::Out { class, elsewhere } => {
+                f.write_str("out")?;
+                (class, *elsewhere)
+            }
+            Self::Line { wait } => {
+                return write!(f, "held up by its limits for {} at least", show(*wait));
+            }
+        };
+        match class {
+            Some(class) if elsewhere => write!(f, ": {class} in another run"),
+            Some(class) => write!(f, ": {class}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Why it was decided, with the numbers it used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant's text names its numbers")]
@@ -87,12 +145,16 @@ pub enum Reason {
     ConditionFalse,
     /// The step it would judge has no answer.
     NothingToJudge,
-    /// The first attempt, on this path, of so many prompt tokens at most.
-    First { path: PathIx, prompt_tokens: u64 },
+    /// The first attempt, on this path, of so many prompt tokens at most; another path was passed over.
+    First { path: PathIx, prompt_tokens: u64, passed: Option<Passed> },
     /// A cutoff has passed.
     Late { path: PathIx, signal: Signal, after: Duration, automatic: bool },
-    /// Another attempt follows one in trouble.
-    Follows { path: PathIx, from: PathIx, trouble: Trouble },
+    /// Another attempt follows one in trouble; another path was passed over.
+    Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed> },
+    /// Every path of the model is away; this one opens first.
+    AllAway { first: Passed },
+    /// It was not sent: its path has been closed since.
+    TurnedAway { path: PathIx, class: FailureClass },
     /// The validator sent it back.
     SentBack { path: PathIx, revision: u32, of: u32 },
     /// So many are in flight already.
@@ -156,6 +218,35 @@ pub struct Words<'a> {
     pub plan: &'a Plan,
 }
 
+impl Words<'_> {
+    /// What follows the reason of a launch, where another path was passed over.
+    fn passed(&self, passed: Option<&Passed>) -> String {
+        let told = |Passed { path, away }: &Passed| {
+            format!("; passed over {}, {away}", self.plan.path(*path).label)
+        };
+        passed.map(told).unwrap_or_default()
+    }
+}
+
+fn no_permit(
+    f: &mut fmt::Formatter<'_>,
+    path: &str,
+    Traffic { primaries, extras }: Traffic,
+    most: Share,
+) -> fmt::Result {
+    write!(
+        f,
+        "{path} has no extra attempt left: {extras} extra of {primaries} primaries in 10 min, at most {most}"
+    )
+}
+
+fn unmeasured(f: &mut fmt::Formatter<'_>, percent: u8) -> fmt::Result {
+    write!(
+        f,
+        "p{percent} is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff"
+    )
+}
+
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = |path: &PathIx| self.plan.path(*path).label.as_str();
@@ -164,15 +255,23 @@ impl fmt::Display for Words<'_> {
             Reason::Complete => f.write_str("its output is complete"),
             Reason::ConditionFalse => f.write_str("its condition is false"),
             Reason::NothingToJudge => f.write_str("there is nothing for it to judge"),
-            Reason::First { path, prompt_tokens } => {
-                write!(f, "first attempt on {}, about {prompt_tokens} prompt tokens", label(path))
+            Reason::First { path, prompt_tokens, passed } => {
+                let (path, passed) = (label(path), self.passed(passed.as_ref()));
+                write!(f, "first attempt on {path}, about {prompt_tokens} prompt tokens{passed}")
             }
             Reason::Late { path, signal, after, automatic } => {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
-            Reason::Follows { path, from, trouble } => {
-                write!(f, "{trouble} on {}; now on {}", label(from), label(path))
+            Reason::Follows { path, from, trouble, passed } => {
+                let passed = self.passed(passed.as_ref());
+                write!(f, "{trouble} on {}; now on {}{passed}", label(from), label(path))
+            }
+            Reason::AllAway { first: Passed { path, away } } => {
+                write!(f, "no path can be used now; the first will be {}, {away}", label(path))
+            }
+            Reason::TurnedAway { path, class } => {
+                write!(f, "{} was not sent to: closed by {class}", label(path))
             }
             Reason::SentBack { path, revision, of } => {
                 write!(f, "revision {revision} of {of} on {}", label(path))
@@ -183,16 +282,10 @@ impl fmt::Display for Words<'_> {
             Reason::AttemptsUsed { attempts } => write!(f, "all {attempts} attempts are used"),
             Reason::SwapsUsed { swaps } => write!(f, "all {swaps} swaps are used"),
             Reason::NoPath => f.write_str("no other path can be used"),
-            Reason::NoPermit { path, traffic: Traffic { primaries, extras }, max_extra } => write!(
-                f,
-                "{} has no extra attempt left: {extras} extra of {primaries} primaries in 10 min, at most \
-                 {max_extra}",
-                label(path)
-            ),
-            Reason::Unmeasured { percent } => write!(
-                f,
-                "p{percent} is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff"
-            ),
+            Reason::NoPermit { path, traffic, max_extra } => {
+                no_permit(f, label(path), *traffic, *max_extra)
+            }
+            Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
             Reason::Budget(refusal) => refusal.fmt(f),
             Reason::FirstValid { path } => write!(f, "first valid answer, from {}", label(path)),

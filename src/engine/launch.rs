@@ -18,6 +18,10 @@ use crate::policy::gate::{Grant, Refusal, Reservation};
 /// Most attempts of one step or item in flight at once: one, and one extra.
 const RACE_MAX: usize = 2;
 
+/// Attempts of one item that may be turned away without counting. Each closes its path for a while, so that time
+/// bounds them as well.
+const TURNED_AWAY_MAX: usize = 100;
+
 /// Why a decided launch does not happen now.
 enum Hold {
     /// It may later.
@@ -143,7 +147,8 @@ impl Machine {
             return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
         }
         let state = &self.steps[step.at()].items[item.at()];
-        if state.attempts.len() >= attempts as usize {
+        let turned = state.attempts.iter().filter(|a| self.attempts[a.at()].turned_away).count();
+        if state.attempts.len() - turned.min(TURNED_AWAY_MAX) >= attempts as usize {
             let text = format!("all {attempts} attempts are used");
             let failure = Failure::of_attempt(FailureClass::ServerError, "attempts used", text);
             return Err(Hold::Never(Reason::AttemptsUsed { attempts }, failure));
@@ -206,13 +211,14 @@ impl Machine {
             extra_of,
         };
         state.attempts.push(id);
+        let before = (state.repaired, state.refused, state.swaps);
         if let Some((from, _)) = next.after
             && self.attempts[from.at()].spec.path != choice.path
         {
             self.steps[step.at()].item(item).swaps += 1;
         }
         self.note_told(step, item, &next);
-        let reason = self.launch_reason(step, &next, prompt_tokens);
+        let reason = self.launch_reason(step, &next, prompt_tokens, now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
             spec: spec.clone(),
@@ -226,6 +232,9 @@ impl Machine {
             limits,
             cut: false,
             early: Early::Open,
+            planned: next,
+            before,
+            turned_away: false,
             ended: None,
             failure: None,
             reserved,
@@ -255,18 +264,29 @@ impl Machine {
         });
     }
 
-    fn launch_reason(&self, step: StepIx, next: &Next, prompt_tokens: u64) -> Reason {
-        let path = next.choice.path;
+    fn launch_reason(
+        &self,
+        step: StepIx,
+        next: &Next,
+        prompt_tokens: u64,
+        now: Timestamp,
+    ) -> Reason {
+        let (path, model) = (next.choice.path, next.choice.model);
         match next.after {
             Some((from, trouble)) => {
-                Reason::Follows { path, from: self.attempts[from.at()].spec.path, trouble }
+                let from = self.attempts[from.at()].spec.path;
+                let passed = self.passed_over(model, path, Some(from), now);
+                Reason::Follows { path, from, trouble, passed }
             }
             None if next.choice.cause == Cause::Revision => {
                 let judge = self.plan.step(step).judged_by;
                 let of = judge.map_or(0, |judge| self.plan.step(judge).revise);
                 Reason::SentBack { path, revision: self.steps[step.at()].revisions, of }
             }
-            None => Reason::First { path, prompt_tokens },
+            None => {
+                let passed = self.passed_over(model, path, None, now);
+                Reason::First { path, prompt_tokens, passed }
+            }
         }
     }
 

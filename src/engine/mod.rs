@@ -12,6 +12,7 @@
 //! | `Sent`, `FirstToken`, `Emitted` | in flight: its clock starts or moves | ignored: it was closed meanwhile |
 //! | `Ended`, `Failed` | in flight: accepted, repaired, followed by another, or the item fails | ignored: it was closed and settled |
 //! | `Shrunk` | an item that waits for it: sent again where it fits, else it fails | ignored |
+//! | `TurnedAway` | in flight: decided anew, as though it had not been launched | ignored: it was closed meanwhile |
 //! | `Withdrawn` | the run is cancelled | ignored after the end |
 //! | `Woke` | deadlines, cutoffs and postponed launches that are due | nothing is due: no action |
 //!
@@ -23,6 +24,7 @@ mod conclude;
 pub mod decision;
 mod hedge;
 mod launch;
+mod path;
 mod reaction;
 mod state;
 mod verdict;
@@ -40,6 +42,7 @@ use crate::domain::time::Timestamp;
 use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
+use crate::policy::health::Why;
 use crate::policy::permit::Traffic;
 
 use decision::Decision;
@@ -110,6 +113,13 @@ pub enum Event {
         item: ItemIx,
         /// Its tokens now; `None` where nothing may be taken out of it.
         tokens: Option<u64>,
+    },
+    /// It was not sent: its path has been closed since it was launched, or it could not have been in time.
+    TurnedAway {
+        /// The attempt.
+        attempt: AttemptId,
+        /// What closed the path.
+        failure: Failure,
     },
     /// The caller withdrew the call.
     Withdrawn,
@@ -226,12 +236,19 @@ pub struct AttemptSpec {
 /// Shared facts the machine may look at, as they were when the event was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// Per path of the plan: how long it is known to be closed for everyone. Shorter than the plan's paths:
-    /// the rest is open.
+    /// Per path of the plan: how long it is known to be closed for everyone; [`Duration::MAX`] where it is out for
+    /// good. Shorter than the plan's paths: the rest is open.
     pub closed_for: Vec<Duration>,
+    /// Per path that is closed: why.
+    pub why: Vec<Option<Arc<Why>>>,
+    /// Per path: how long at least nobody is let through who lines up now. Shorter: the rest has no line.
+    pub line_for: Vec<Duration>,
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
+    /// it. Shorter: nothing was learned of the rest.
+    pub windows: Vec<Option<u64>>,
 }
 
 /// One run.
@@ -248,7 +265,11 @@ pub struct Machine {
     open_at: Vec<Timestamp>,
     /// Per path: most tokens of a prompt, by our estimate, as a refusal has taught.
     overflows: Vec<Option<u64>>,
+    /// Per path: what closed it, where that was not of this run.
+    why: Vec<Option<Arc<Why>>>,
+    line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
+    windows: Vec<Option<u64>>,
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
@@ -274,7 +295,10 @@ impl Machine {
             ledger: Ledger::new(plan.budget),
             open_at: vec![Timestamp::ZERO; plan.paths.len()],
             overflows: vec![None; plan.paths.len()],
+            why: vec![None; plan.paths.len()],
+            line_for: Vec::new(),
             traffic: Vec::new(),
+            windows: Vec::new(),
             started: false,
             concluding: None,
             outcome: None,
@@ -303,6 +327,7 @@ impl Machine {
             Event::Ended { attempt, usage, verdict } => self.ended(attempt, usage, verdict, now),
             Event::Failed { attempt, failure, usage } => self.failed(attempt, failure, usage, now),
             Event::Shrunk { step, item, tokens } => self.shrunk(step, item, tokens, now),
+            Event::TurnedAway { attempt, failure } => self.turned_away(attempt, failure, now),
             Event::Withdrawn => self.finish(Outcome::Cancelled, now),
             Event::Woke => {}
         }
@@ -376,15 +401,6 @@ impl Machine {
     #[must_use]
     pub fn step(&self, step: StepIx) -> Option<StepView<'_>> {
         self.steps.get(step.at()).map(StepState::view)
-    }
-
-    fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
-        self.traffic.clone_from(&signals.traffic);
-        for (open, closed) in self.open_at.iter_mut().zip(&signals.closed_for) {
-            if !closed.is_zero() {
-                *open = (*open).max(now + *closed);
-            }
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 use super::Machine;
 use super::decision::{Kind, Reason};
 use super::state::Next;
-use crate::domain::failure::{Failure, FailureClass, Scope};
-use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::outcome::AttemptEnd;
 use crate::domain::plan::{OnSlow, PathPlan};
 use crate::domain::time::{Timestamp, show};
@@ -89,7 +89,8 @@ impl Machine {
         let state = &self.steps[step.at()].items[item.at()];
         let paths = |live: bool| -> Vec<PathIx> {
             let of = state.attempts.iter().map(|a| &self.attempts[a.at()]);
-            of.filter(|a| !live || a.ended.is_none()).map(|a| a.spec.path).collect()
+            let of = of.filter(|a| !a.turned_away && (!live || a.ended.is_none()));
+            of.map(|a| a.spec.path).collect()
         };
         let (in_flight, used) = (paths(true), paths(false));
         let unfit = self.unfit(step, item);
@@ -108,6 +109,7 @@ impl Machine {
             may_swap,
             took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
+            line_for: &self.line_for,
             end_at: self.end_at,
             now,
         };
@@ -122,7 +124,8 @@ impl Machine {
     }
 
     /// Paths that cannot take the item's prompt: whose window is known to be too small, where a prompt no longer than
-    /// it overflowed and wherever the window is known to be no larger, and where the request itself was refused.
+    /// it overflowed and wherever the window is known to be no larger, where the request itself was refused, and where
+    /// the provider said that sending it again is of no use.
     fn unfit(&self, step: StepIx, item: ItemIx) -> Vec<PathIx> {
         let all = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| path);
         let mut unfit: Vec<PathIx> = all.filter(|path| !self.takes(step, item, *path, 0)).collect();
@@ -130,6 +133,9 @@ impl Machine {
         for attempt in state.attempts.iter().map(|a| &self.attempts[a.at()]) {
             let path = attempt.spec.path;
             let shorter = attempt.prompt_tokens <= state.prompt_tokens;
+            if attempt.failure.as_ref().is_some_and(|failure| failure.hopeless) {
+                unfit.push(path);
+            }
             match attempt.failure.as_ref().map_or(Closing::Nothing, closing::decide) {
                 Closing::TooSmall if shorter => {
                     let window = |path: &PathPlan| path.profile.context;
@@ -217,49 +223,5 @@ impl Machine {
         if next.is_none_or(|next| next.is_early()) {
             self.react(attempt, Trouble::Cut(signal), 0, now);
         }
-    }
-
-    /// Closes, for this run, the paths that a failure speaks of.
-    pub(super) fn close_paths(&mut self, path: PathIx, failure: &Failure, now: Timestamp) {
-        let (scope, until) = match closing::decide(failure) {
-            Closing::Nothing | Closing::TooSmall | Closing::Unfit => return,
-            Closing::For(scope, wait) => (scope, now + wait),
-            Closing::ForRun(scope) => (scope, Timestamp::NEVER),
-        };
-        let provider = self.plan.path(path).provider;
-        for (ix, open) in self.open_at.iter_mut().enumerate() {
-            let concerned = match scope {
-                Scope::Attempt => false,
-                Scope::Path => ix == path.at(),
-                Scope::Quota | Scope::Provider => self.plan.paths[ix].provider == provider,
-            };
-            if concerned {
-                *open = (*open).max(until);
-            }
-        }
-    }
-
-    /// Why no path of `model` can be used any more: the failure that closed one of them, and when the first
-    /// opens again.
-    pub(super) fn no_open_path(&self, step: StepIx, model: ModelIx, now: Timestamp) -> Failure {
-        let paths = &self.plan.model(model).paths;
-        let known = self.attempts.iter().rev().filter(|a| paths.contains(&a.spec.path));
-        let mut failures = known.filter_map(|a| a.failure.as_ref());
-        let closes =
-            |f: &&Failure| matches!(closing::decide(f), Closing::For(..) | Closing::ForRun(_));
-        let failure = failures.find(closes).cloned().unwrap_or_else(|| {
-            let name = &self.plan.step(step).name;
-            let model = &self.plan.model(model).name;
-            let text = format!("no path of model '{model}' is open for step '{name}' in time");
-            Failure::of_attempt(FailureClass::RateLimited, "every path is closed", text)
-        });
-        Failure { retry_after: self.soonest_open(model, now), ..failure }
-    }
-
-    /// How long until the first of the model's paths opens; `None` where one is open, or none opens again.
-    fn soonest_open(&self, model: ModelIx, now: Timestamp) -> Option<std::time::Duration> {
-        let paths = &self.plan.model(model).paths;
-        let soonest = paths.iter().map(|p| self.open_at[p.at()]).min()?;
-        (soonest > now && soonest != Timestamp::NEVER).then(|| soonest.since(now))
     }
 }

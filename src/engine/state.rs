@@ -125,6 +125,12 @@ pub(super) struct AttemptState {
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
     pub(super) early: Early,
+    /// What it was launched for.
+    pub(super) planned: Next,
+    /// Whether its item was repaired and refused, and its changes of path, before it was launched.
+    pub(super) before: (bool, bool, u32),
+    /// Whether it was turned away before it was sent, and does not count.
+    pub(super) turned_away: bool,
     pub(super) ended: Option<(Timestamp, AttemptEnd)>,
     pub(super) failure: Option<Failure>,
     pub(super) reserved: Reservation,

@@ -1,6 +1,7 @@
 //! The machine's scenarios: what is asked of it, event by event, without tokio.
 
 mod budget;
+mod closed;
 mod computed;
 mod cut;
 mod deadline;

@@ -183,7 +183,7 @@ impl Machine {
             self.close(step, Status::Failed, Reason::Failure { class }, now);
             return;
         }
-        let made = self.attempts.iter().filter(|a| a.spec.step == step);
+        let made = self.attempts.iter().filter(|a| a.spec.step == step && !a.turned_away);
         let attempts = if class == FailureClass::Rejected { 0 } else { made.count() };
         let message = self.step_message(step, failure, attempts);
         self.steps[step.at()].phase = Phase::Ended(Status::Failed);

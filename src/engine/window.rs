@@ -18,12 +18,15 @@ const MARGIN_PERCENT: u64 = 95;
 
 impl Machine {
     /// Most tokens of a prompt, as estimated, that `path` takes beside an answer of `step`; `None` where its window is
-    /// not known. What an overflow has taught in this run counts.
+    /// not known. What an overflow has taught in this run counts, and the windows that earlier runs were told of.
     #[must_use]
     pub fn room(&self, step: StepIx, path: PathIx) -> Option<u64> {
         let answer = self.policy(step).map_or(0, |(_, max_tokens)| max_tokens);
-        let known = self.plan.path(path).profile.room(answer);
-        known.into_iter().chain(self.overflows[path.at()]).min()
+        let profile = &self.plan.path(path).profile;
+        let learned = self.windows.get(path.at()).copied().flatten();
+        let learned = learned.map(|all| all.saturating_sub(profile.bound(answer).into()));
+        let known = profile.room(answer).into_iter().chain(self.overflows[path.at()]);
+        known.chain(learned).min()
     }
 
     /// Whether the path can take the item's prompt and `more` tokens.
@@ -52,15 +55,23 @@ impl Machine {
         self.note_too_small(step, item, model, now);
         match self.roomy(step, item, self.windows_of(step, model), now) {
             None => self.too_long(step, item, model, now),
-            Some((of, path)) if self.open_at[path.at()] < self.end_at => {
+            Some((of, path)) if self.ready_at(path, now) < self.end_at => {
                 let at = self.open_at[path.at()].max(now);
+                if at > now
+                    && let Some(first) = self.first_to_open(of, now)
+                {
+                    let reason = Reason::AllAway { first };
+                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+                }
                 let choice = Choice { path, model: of, cause, at, told: Told::Nothing };
                 let next = Next { choice, after: None, told_tokens: 0, held: false };
                 self.steps[step.at()].item(item).next = Some(next);
             }
             Some(_) => {
-                let failure = self.no_open_path(step, model, now);
-                self.fail_item(step, item, failure, Reason::NoPath, now);
+                let failure = self.no_open_path(model, now);
+                let first = self.first_to_open(model, now);
+                let reason = first.map_or(Reason::NoPath, |first| Reason::AllAway { first });
+                self.fail_item(step, item, failure, reason, now);
             }
         }
     }
@@ -76,7 +87,7 @@ impl Machine {
         models.into_iter().find_map(|model| {
             let paths = self.plan.model(model).paths.iter().copied();
             let taking = paths.filter(|path| self.takes(step, item, *path, 0));
-            let path = taking.min_by_key(|path| self.open_at[path.at()].max(now))?;
+            let path = taking.min_by_key(|path| self.ready_at(*path, now))?;
             Some((model, path))
         })
     }

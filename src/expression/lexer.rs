@@ -10,18 +10,18 @@ use super::number::Number;
 
 /// A token and its place.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub struct Token<'s> {
     /// What it is.
-    pub kind: TokenKind,
+    pub kind: TokenKind<'s>,
     /// Bytes of the text.
     pub range: Range<usize>,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TokenKind {
+pub enum TokenKind<'s> {
     /// A name or a keyword.
-    Word(String),
+    Word(&'s str),
     /// A number or a quoted text.
     Literal(Value),
     /// Anything else: an operator or a bracket.
@@ -30,9 +30,9 @@ pub enum TokenKind {
     End,
 }
 
-/// Longest first, so that `<=` is not read as `<`.
+/// The usual ones first, and `<=` before `<`, so that it is not read as that.
 const SYMBOLS: [&str; 19] = [
-    "??", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "(", ")", "[", "]", ",", ".", "{",
+    ".", "(", ")", ",", "??", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "[", "]", "{",
     "}",
 ];
 
@@ -50,9 +50,9 @@ const FOREIGN: [(&str, &str); 9] = [
 ];
 
 /// The tokens of `source`, an [`TokenKind::End`] last.
-pub fn tokens(source: &str) -> Result<Vec<Token>, Finding> {
+pub fn tokens(source: &str) -> Result<Vec<Token<'_>>, Finding> {
     let mut lexer = Lexer { source, at: 0 };
-    let mut tokens = Vec::new();
+    let mut tokens = Vec::with_capacity(source.len() / 4 + 2);
     loop {
         let token = lexer.next()?;
         let end = token.kind == TokenKind::End;
@@ -78,7 +78,7 @@ impl<'a> Lexer<'a> {
         self.source.get(self.at..).unwrap_or_default()
     }
 
-    fn next(&mut self) -> Result<Token, Finding> {
+    fn next(&mut self) -> Result<Token<'a>, Finding> {
         let trimmed = self.rest().trim_start();
         self.at = self.source.len() - trimmed.len();
         let start = self.at;
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
             self.number()?
         } else if first == '_' || first.is_alphabetic() {
             let word = self.take_while(|c| c == '_' || c.is_alphanumeric());
-            TokenKind::Word(word.to_owned())
+            TokenKind::Word(word)
         } else if first == '"' || first == '\'' {
             self.text(first)?
         } else {
@@ -105,7 +105,7 @@ impl<'a> Lexer<'a> {
         rest.get(..length).unwrap_or_default()
     }
 
-    fn symbol(&mut self, first: char) -> Result<TokenKind, Finding> {
+    fn symbol(&mut self, first: char) -> Result<TokenKind<'a>, Finding> {
         if let Some(symbol) = SYMBOLS.iter().find(|s| self.rest().starts_with(**s)) {
             self.at += symbol.len();
             return Ok(TokenKind::Symbol(symbol));
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
         Err(syntax(self.at..self.at + what.len(), format!("unexpected `{what}`"), help))
     }
 
-    fn number(&mut self) -> Result<TokenKind, Finding> {
+    fn number(&mut self) -> Result<TokenKind<'a>, Finding> {
         let start = self.at;
         self.take_while(|c| c.is_ascii_digit());
         let mut rest = self.rest().chars();
@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    fn text(&mut self, quote: char) -> Result<TokenKind, Finding> {
+    fn text(&mut self, quote: char) -> Result<TokenKind<'a>, Finding> {
         let start = self.at;
         let mut text = String::new();
         let mut chars = self.rest().char_indices().skip(1);

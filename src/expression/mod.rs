@@ -13,6 +13,7 @@ use crate::domain::finding::Finding;
 use crate::domain::shape::{Scope, Shape};
 
 pub use function::{Entry, Function, TABLE};
+pub use parse::NO_OPERATOR;
 
 mod ast;
 mod braces;

@@ -9,15 +9,17 @@ use super::ast::{Kind, Name, Node, Quantifier};
 use super::code;
 use super::function::Function;
 use super::lexer::{TokenKind, syntax};
-use super::parse::Parser;
+use super::parse::{NO_FILTER, Parser};
 
 /// Deepest nesting of `all` and `any`: each level multiplies the work by a list's length.
 const MAX_QUANTIFIERS: usize = 2;
 
+/// What other languages sift and count with.
+const FILTERS: [&str; 6] = ["filter", "map", "count", "select", "where", "reject"];
 /// Words with a meaning of their own, which no root name can have.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "in", "for", "true", "false", "null"];
 
-impl Parser {
+impl Parser<'_> {
     /// A value without an operator.
     pub fn primary(&mut self) -> Result<Node, Finding> {
         let range = self.range();
@@ -29,7 +31,9 @@ impl Parser {
             TokenKind::Symbol("(") => {
                 self.at += 1;
                 let mut node = self.or()?;
-                let end = self.expect(")", "close the bracket")?.end;
+                let comprehension = self.is_word("for");
+                let help = if comprehension { NO_FILTER } else { "close the bracket" };
+                let end = self.expect(")", help)?.end;
                 node.range = range.start..end;
                 Ok(node)
             }
@@ -50,8 +54,8 @@ impl Parser {
         }
     }
 
-    fn word(&mut self, word: String, range: Range<usize>) -> Result<Node, Finding> {
-        let literal = match word.as_str() {
+    fn word(&mut self, word: &str, range: Range<usize>) -> Result<Node, Finding> {
+        let literal = match word {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" => Some(Value::Null),
@@ -61,21 +65,31 @@ impl Parser {
             self.at += 1;
             return Self::node(Kind::Literal(value), range, 0);
         }
-        if KEYWORDS.contains(&word.as_str()) {
+        if KEYWORDS.contains(&word) {
             let help = "a value belongs here";
             return Err(syntax(range, format!("expected a value, found `{word}`"), Some(help)));
         }
         self.at += 1;
         if !self.is("(") {
-            let name = Name { text: word, range: range.clone() };
+            let name = Name { text: word.to_owned(), range: range.clone() };
             return Self::node(Kind::Path(vec![name]), range, 0);
         }
         self.at += 1;
         if word == "all" || word == "any" {
             return self.quantifier(word == "all", range.start);
         }
-        let Some(function) = Function::named(&word) else {
-            let close = did_you_mean(&word, Function::names());
+        let Some(function) = Function::named(word) else {
+            if FILTERS.contains(&word) {
+                let message = format!("there is no function '{word}'");
+                let help = format!("`length(list)` counts all of a list; {NO_FILTER}");
+                return Err(Finding {
+                    code: code::UNKNOWN_FUNCTION,
+                    range,
+                    message,
+                    help: Some(help),
+                });
+            }
+            let close = did_you_mean(word, Function::names());
             let names: Vec<&str> = Function::names().chain(["all", "any"]).collect();
             let names = names.join(", ");
             return Err(Finding {
@@ -105,7 +119,10 @@ impl Parser {
                 let (range, found) = (self.range(), self.found());
                 if !self.skip(",") {
                     let message = format!("expected `,` or `{close}`, found {found}");
-                    let help = "separate values with commas, and close the bracket";
+                    let help = match self.kind() {
+                        TokenKind::Word("for") => NO_FILTER,
+                        _ => "separate values with commas, and close the bracket",
+                    };
                     return Err(syntax(range, message, Some(help)));
                 }
             }
@@ -132,7 +149,7 @@ impl Parser {
         }
         let range = self.range();
         let text = match self.kind().clone() {
-            TokenKind::Word(text) if !KEYWORDS.contains(&text.as_str()) => text,
+            TokenKind::Word(text) if !KEYWORDS.contains(&text) => text.to_owned(),
             _ => {
                 return Err(syntax(
                     range,

@@ -28,6 +28,12 @@ pub const MAX_SOURCE: usize = 4096;
 /// Deepest nesting, chains of operators included.
 pub const MAX_DEPTH: usize = 64;
 
+/// What to write between two values.
+pub const NO_OPERATOR: &str = "two values need an operator between them, as `+`, `==` or `and`";
+/// What to write for a comprehension or a filter.
+pub(super) const NO_FILTER: &str = "there is no filter: use a step with `each`, `when` and `value`, and take its length, as \
+     `high: {each: find, as: r, when: r.risk == \"high\", value: {risk: r.risk}}`, then `length(high)`";
+
 /// The tree of `source`.
 pub fn parse(source: &str) -> Result<Node, Finding> {
     if source.len() > MAX_SOURCE {
@@ -47,8 +53,8 @@ pub fn parse(source: &str) -> Result<Node, Finding> {
 }
 
 /// The way through the tokens.
-pub struct Parser {
-    tokens: Vec<Token>,
+pub struct Parser<'s> {
+    tokens: Vec<Token<'s>>,
     /// The token we are at.
     pub at: usize,
     depth: usize,
@@ -56,9 +62,9 @@ pub struct Parser {
     pub quantifiers: usize,
 }
 
-impl Parser {
+impl<'s> Parser<'s> {
     /// What the token is.
-    pub fn kind(&self) -> &TokenKind {
+    pub fn kind(&self) -> &TokenKind<'s> {
         self.tokens.get(self.at).map_or(&TokenKind::End, |t| &t.kind)
     }
 
@@ -72,8 +78,9 @@ impl Parser {
         matches!(self.kind(), TokenKind::Symbol(s) if *s == symbol)
     }
 
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), TokenKind::Word(w) if w == word)
+    /// Whether the token is this word.
+    pub fn is_word(&self, word: &str) -> bool {
+        matches!(self.kind(), TokenKind::Word(w) if *w == word)
     }
 
     /// Passes over this symbol, if it is there.
@@ -115,14 +122,15 @@ impl Parser {
 
     fn after_operand(&self) -> Finding {
         let help = match self.kind() {
-            TokenKind::Word(word) if word == "if" || word == "else" => {
+            TokenKind::Word("if" | "else") => {
                 "there is no `if` here; `when` decides whether a step runs, `??` gives a default"
             }
-            TokenKind::Word(word) if word == "is" => "compare with `==`, or `!= null`",
+            TokenKind::Word("for") => NO_FILTER,
+            TokenKind::Word("is") => "compare with `==`, or `!= null`",
             TokenKind::Symbol("[") => "there is no index; `take(list, n)` gives the first items",
             TokenKind::Symbol("(") => "only the listed functions can be called",
             TokenKind::Symbol(")" | "]" | "}") => "it closes nothing",
-            _ => "two values need an operator between them, as `+`, `==` or `and`",
+            _ => NO_OPERATOR,
         };
         syntax(self.range(), format!("expected an operator, found {}", self.found()), Some(help))
     }
@@ -202,10 +210,10 @@ impl Parser {
             TokenKind::Symbol("<=") => Operator::LessOrEqual,
             TokenKind::Symbol(">") => Operator::Greater,
             TokenKind::Symbol(">=") => Operator::GreaterOrEqual,
-            TokenKind::Word(word) if word == "in" => Operator::In,
-            TokenKind::Word(word) if word == "not" => {
+            TokenKind::Word("in") => Operator::In,
+            TokenKind::Word("not") => {
                 let next = self.tokens.get(self.at + 1).map(|t| &t.kind);
-                if !matches!(next, Some(TokenKind::Word(word)) if word == "in") {
+                if !matches!(next, Some(TokenKind::Word("in"))) {
                     return None;
                 }
                 self.at += 1;
@@ -218,7 +226,11 @@ impl Parser {
     }
 
     fn default(&mut self) -> Result<Node, Finding> {
-        let mut sides = vec![self.sum()?];
+        let first = self.sum()?;
+        if !self.is("??") {
+            return Ok(first);
+        }
+        let mut sides = vec![first];
         while self.skip("??") {
             sides.push(self.sum()?);
         }
@@ -284,28 +296,33 @@ impl Parser {
 
     fn postfix(&mut self) -> Result<Node, Finding> {
         let mut node = self.primary()?;
+        if let Kind::Path(names) = &mut node.kind {
+            self.fields(names)?;
+            node.range.end = names.last().map_or(node.range.end, |name| name.range.end);
+            return Ok(node);
+        }
         let mut fields = Vec::new();
+        self.fields(&mut fields)?;
+        let Some(last) = fields.last() else {
+            return Ok(node);
+        };
+        let (range, below) = (node.range.start..last.range.end, node.depth);
+        Self::node(Kind::Fields(Box::new(node), fields), range, below)
+    }
+
+    /// The names that follow, each after its dot.
+    fn fields(&mut self, names: &mut Vec<Name>) -> Result<(), Finding> {
         while self.skip(".") {
             let range = self.range();
-            let TokenKind::Word(text) = self.kind().clone() else {
+            let TokenKind::Word(text) = *self.kind() else {
                 let message = format!("expected a field's name after `.`, found {}", self.found());
                 let help = "there is no index; `take(list, n)` gives the first items";
                 return Err(syntax(range, message, Some(help)));
             };
             self.at += 1;
-            fields.push(Name { text, range });
+            names.push(Name { text: text.to_owned(), range });
         }
-        let Some(last) = fields.last() else {
-            return Ok(node);
-        };
-        let range = node.range.start..last.range.end;
-        if let Kind::Path(names) = &mut node.kind {
-            names.append(&mut fields);
-            node.range = range;
-            return Ok(node);
-        }
-        let below = node.depth;
-        Self::node(Kind::Fields(Box::new(node), fields), range, below)
+        Ok(())
     }
 }
 

@@ -11,7 +11,6 @@ use super::unify::{empty_value, nullable, strip};
 impl<'a> Checker<'a> {
     /// The type of a path.
     pub fn path(&mut self, node: &'a Node, names: &'a [Name], lenient: bool) -> Shape {
-        let words: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
         let Some(first) = names.first() else {
             return Shape::Any;
         };
@@ -19,7 +18,8 @@ impl<'a> Checker<'a> {
         let (shape, presence, used) = if let Some((_, shape)) = local {
             (shape.clone(), Presence::Always, 1)
         } else if let Some(scope) = self.scope {
-            let Some((shape, presence, used)) = reference::root(scope, &words) else {
+            let second = names.get(1).map(|name| name.text.as_str());
+            let Some((shape, presence, used)) = reference::root(scope, &first.text, second) else {
                 let locals: Vec<&str> = self.locals.iter().map(|(name, _)| *name).collect();
                 let range = first.range.clone();
                 self.findings.push(reference::unknown_name(scope, &locals, &first.text, range));
@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
         } else {
             self.mentions.push(Mention {
                 name: first.text.clone(),
-                path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
+                path: names.iter().skip(1).map(|name| name.text.clone()).collect(),
                 range: first.range.clone(),
                 guarded: lenient || self.is_there(&first.text),
             });
@@ -39,11 +39,11 @@ impl<'a> Checker<'a> {
         let (shape, null) = strip(shape);
         match presence {
             // `answer.items` is there where `answer` is.
-            Presence::Maybe(_) if self.is_there(words[0]) => {}
+            Presence::Maybe(_) if self.is_there(&first.text) => {}
             Presence::Maybe(why) => walk.miss(used, Missing::Absent(why.to_string())),
             Presence::Always if null => {
-                let owner = words[..used].join(".");
-                walk.miss(used, Missing::Null(format!("'{owner}' may be null")));
+                let owner: Vec<&str> = names.iter().take(used).map(|n| n.text.as_str()).collect();
+                walk.miss(used, Missing::Null(format!("'{}' may be null", owner.join("."))));
             }
             Presence::Always => {}
         }
@@ -129,10 +129,12 @@ impl Walk<'_> {
                 );
             }
             shape => {
-                let words: Vec<&str> =
-                    self.names.iter().take(used).map(|n| n.text.as_str()).collect();
-                let owner = if words.is_empty() { "it".to_owned() } else { words.join(".") };
-                match reference::field(&shape, &owner, &name.text, name.range.clone()) {
+                let names = self.names.iter().take(used).map(|n| n.text.as_str());
+                let owner = || match names.clone().collect::<Vec<_>>().as_slice() {
+                    [] => "it".to_owned(),
+                    words => words.join("."),
+                };
+                match reference::field(&shape, owner, &name.text, name.range.clone()) {
                     Err(finding) => {
                         self.finding = Some(finding);
                         return Shape::Any;

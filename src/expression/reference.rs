@@ -13,19 +13,23 @@ pub type Proof = Vec<String>;
 
 /// The binding of a root name; a dotted one, as `answer.items`, is a second view of the same name and wins where it
 /// is written. Returns how many words of the path it takes.
-pub fn root<'s>(scope: &'s Scope, words: &[&str]) -> Option<(&'s Shape, &'s Presence, usize)> {
-    if let [first, second, ..] = words
-        && let Some(view) = scope.view(first, second)
-    {
-        return Some((&view.shape, &view.presence, 2));
-    }
-    let binding = scope.get(words.first()?)?;
-    Some((&binding.shape, &binding.presence, 1))
+pub fn root<'s>(
+    scope: &'s Scope,
+    first: &str,
+    second: Option<&str>,
+) -> Option<(&'s Shape, &'s Presence, usize)> {
+    let view = second.and_then(|second| scope.view(first, second));
+    let (binding, used) = match view {
+        Some(view) => (view, 2),
+        None => (scope.get(first)?, 1),
+    };
+    Some((&binding.shape, &binding.presence, used))
 }
 
 /// Whether `proofs` show that the path is there: it, or something below it, was tested.
-pub fn proved(proofs: &[Proof], path: &[&str]) -> bool {
-    proofs.iter().any(|p| p.len() >= path.len() && p.iter().zip(path).all(|(a, b)| a == b))
+pub fn proved(proofs: &[Proof], path: &[impl AsRef<str>]) -> bool {
+    let covers = |p: &Proof| p.iter().zip(path).all(|(a, b)| a == b.as_ref());
+    proofs.iter().any(|p| p.len() >= path.len() && covers(p))
 }
 
 /// Whether `proofs` show that the step `name` is there: its status was found to be ok.
@@ -60,13 +64,13 @@ impl Missing {
     }
 }
 
-/// The field `name` of an object; `None` where the shape is not checked further.
+/// The field `name` of an object, which is called `owner`; `None` where the shape is not checked further.
 ///
 /// # Errors
 /// The finding, where there is no such field.
 pub fn field(
     shape: &Shape,
-    owner: &str,
+    owner: impl Fn() -> String,
     name: &str,
     range: Range<usize>,
 ) -> Result<Option<Found>, Finding> {
@@ -80,7 +84,7 @@ pub fn field(
                 Err(Finding {
                     code: code::UNKNOWN_FIELD,
                     range,
-                    message: format!("'{owner}' has no field '{name}'"),
+                    message: format!("'{}' has no field '{name}'", owner()),
                     help: Some(candidates(name, &names, "fields")),
                 })
             }
@@ -88,21 +92,22 @@ pub fn field(
         other => Err(Finding {
             code: code::UNKNOWN_FIELD,
             range,
-            message: format!("'{owner}' has no fields: it is {}", describe(other)),
+            message: format!("'{}' has no fields: it is {}", owner(), describe(other)),
             help: ["length", "len", "size", "count"].contains(&name).then(|| {
+                let owner = owner();
                 format!("write length({owner}) in an expression, {owner} | length in a prompt")
             }),
         }),
     }
 }
 
-fn found(owner: &str, field: &Field) -> Found {
+fn found(owner: impl Fn() -> String, field: &Field) -> Found {
     let (shape, null) = strip(field.shape.clone());
     let optional = field.optional && field.default.as_ref().is_none_or(serde_json::Value::is_null);
     let missing = if optional {
-        Some(Missing::Absent(format!("'{owner}.{}' is optional", field.name)))
+        Some(Missing::Absent(format!("'{}.{}' is optional", owner(), field.name)))
     } else {
-        null.then(|| Missing::Null(format!("'{owner}.{}' may be null", field.name)))
+        null.then(|| Missing::Null(format!("'{}.{}' may be null", owner(), field.name)))
     };
     Found { shape, missing }
 }

@@ -306,7 +306,7 @@ fn indent(text: &str) -> String {
 fn mentions_are_root_names_with_their_paths_and_guards() {
     let mentions = |source: &str| -> Vec<String> {
         let expression = Expression::parse(source).expect("an expression");
-        let lines = expression.mentions().into_iter().map(|m| {
+        let lines = expression.mentions().iter().map(|m| {
             assert_eq!(&source[m.range.clone()], m.name);
             let guard = if m.guarded { "?" } else { "" };
             format!("{}{guard}: {}", m.name, m.path.join("."))
@@ -370,6 +370,23 @@ fn a_loop_over_more_than_it_may_visit_is_null() {
         |visits| Evaluator::bounded(&bindings, visits).value(&expression.0.root).into_owned();
     assert_eq!(bounded(1000), json!(null));
     assert_eq!(bounded(2000), json!(true));
+}
+
+#[test]
+fn who_writes_a_comprehension_is_told_what_filters_and_counts() {
+    for source in [
+        "length([r for r in rows])",
+        "[r for r in rows if r.high]",
+        "count(r for r in rows)",
+        "sum(1 for r in rows)",
+        "(r for r in rows)",
+        "length(filter(rows))",
+        "length(r.high for r in rows)",
+    ] {
+        let found = Expression::parse(source).expect_err(source);
+        let help = found.help.unwrap_or_default();
+        assert!(help.contains("there is no filter: use a step with `each`"), "{source}: {help}");
+    }
 }
 
 #[test]

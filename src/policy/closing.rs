@@ -23,13 +23,14 @@ pub enum Closing {
 }
 
 /// What `failure` closes. Throttling reaches at least its path and a dead key or account at least its quota,
-/// however narrowly the failure was classified.
+/// however narrowly the failure was classified; a model outside the account's plan takes nothing else with it.
 #[must_use]
 pub fn decide(failure: &Failure) -> Closing {
     use FailureClass as F;
     let scope = failure.scope;
     let wait = failure.retry_after.unwrap_or(BACKOFF);
     match failure.class {
+        F::QuotaExhausted if scope == Scope::Path => Closing::ForRun(scope),
         F::QuotaExhausted | F::Auth => Closing::ForRun(scope.max(Scope::Quota)),
         F::Permission | F::ModelNotFound => Closing::ForRun(scope.max(Scope::Path)),
         F::RateLimited | F::Overloaded => Closing::For(scope.max(Scope::Path), wait),
@@ -43,6 +44,8 @@ pub fn decide(failure: &Failure) -> Closing {
             }
         }
         F::ContextOverflow => Closing::TooSmall,
+        // A redirect, an address at which nothing is served: every request there is refused.
+        F::BadRequest if scope == Scope::Provider => Closing::ForRun(scope),
         F::BadRequest | F::UnsupportedParameter => Closing::Unfit,
         F::ContentFiltered
         | F::Refusal
@@ -99,12 +102,27 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_is_none_closes_its_provider() {
+        let closed = closing(FailureClass::BadRequest, Scope::Provider, None);
+        assert_eq!(closed, Closing::ForRun(Scope::Provider));
+        assert_eq!(closing(FailureClass::BadRequest, Scope::Path, None), Closing::Unfit);
+    }
+
+    #[test]
     fn a_stated_window_is_honoured_as_wide_as_it_was_stated() {
         let seven = Duration::from_secs(7);
         let closed = closing(FailureClass::RateLimited, Scope::Quota, Some(7));
         assert_eq!(closed, Closing::For(Scope::Quota, seven));
         let closed = closing(FailureClass::ServerError, Scope::Attempt, Some(7));
         assert_eq!(closed, Closing::For(Scope::Path, seven));
+    }
+
+    #[test]
+    fn a_model_outside_the_plan_takes_nothing_else_with_it() {
+        let closed = closing(FailureClass::QuotaExhausted, Scope::Path, Some(7));
+        assert_eq!(closed, Closing::ForRun(Scope::Path));
+        let closed = closing(FailureClass::Auth, Scope::Path, None);
+        assert_eq!(closed, Closing::ForRun(Scope::Quota));
     }
 
     #[test]

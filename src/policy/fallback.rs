@@ -79,6 +79,8 @@ pub struct View<'a> {
     pub took: Option<Duration>,
     /// Per path: when it may be used again; [`Timestamp::NEVER`] where it is out for this run.
     pub open_at: &'a [Timestamp],
+    /// Per path: how long at least nobody is let through who lines up now; shorter: the rest has no line.
+    pub line_for: &'a [Duration],
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
@@ -221,6 +223,22 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
     choice.map_or(Reaction::GiveUp(NoWay::Path), Reaction::Launch)
 }
 
+/// Lines shorter than this are none: another path is no better for it.
+const SHORT_LINE: Duration = Duration::from_secs(1);
+
+/// When `path` can be used, as far as that is known: it is open, and its line moves.
+#[must_use]
+pub fn ready_at(
+    open_at: &[Timestamp],
+    line_for: &[Duration],
+    path: PathIx,
+    now: Timestamp,
+) -> Timestamp {
+    let open = open_at.get(path.at()).copied().unwrap_or_default();
+    let line = line_for.get(path.at()).copied().filter(|line| *line >= SHORT_LINE);
+    open.max(now + line.unwrap_or_default())
+}
+
 impl View<'_> {
     fn open_at(&self, path: PathIx) -> Timestamp {
         self.open_at.get(path.at()).copied().unwrap_or_default()
@@ -254,16 +272,20 @@ impl View<'_> {
 
     /// Whether the path can take the prompt before the run's end.
     fn usable(&self, path: PathIx) -> bool {
-        self.open_at(path) < self.end_at
+        self.ready_at(path) < self.end_at
             && !self.unfit.contains(&path)
             && (self.may_swap || path == self.path)
     }
 
-    /// The best of `candidates`: open now before open later, unused before used, then in order.
+    fn ready_at(&self, path: PathIx) -> Timestamp {
+        ready_at(self.open_at, self.line_for, path, self.now)
+    }
+
+    /// The best of `candidates`: ready now before ready later, unused before used, then in order.
     fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
         candidates
             .filter(|p| self.usable(*p))
-            .min_by_key(|p| (self.open_at(*p).max(self.now), self.used.contains(p)))
+            .min_by_key(|p| (self.ready_at(*p), self.used.contains(p)))
     }
 
     /// The best path of a linked model; never the one in trouble, which a link may share.

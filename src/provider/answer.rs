@@ -16,7 +16,9 @@ pub enum End {
     Unsaid,
     /// Complete.
     Done,
-    /// Cut short, filtered, refused or failed.
+    /// It reached its token bound, in the provider's word for it.
+    Cut(String),
+    /// Filtered, refused or failed.
     Bad(Failure),
 }
 
@@ -29,7 +31,12 @@ pub struct Answer {
     arguments: Option<String>,
     /// Whether it is forced to call a tool, so that the arguments are the answer.
     forced: bool,
+    /// Whether the model has reasoned, shown or not.
+    reasons: bool,
+    /// Tokens of reasoning, as estimated from what was shown of it.
     thought: u64,
+    /// Tokens of reasoning, as the provider counts them.
+    reasoned: Option<u64>,
     started: bool,
     usage: Option<Usage>,
     prompt_tokens: u64,
@@ -47,7 +54,9 @@ impl Answer {
             text: String::new(),
             arguments: None,
             forced,
+            reasons: false,
             thought: 0,
+            reasoned: None,
             started: false,
             usage: None,
             prompt_tokens: exchange.prompt.estimated_tokens(),
@@ -73,9 +82,15 @@ impl Answer {
         self.report(piece, self.forced, sink);
     }
 
+    /// The model thinks, though nothing of it may be shown.
+    pub fn reasons(&mut self) {
+        self.reasons = true;
+    }
+
     /// The model thought `piece`, which is no part of the answer.
     pub fn think(&mut self, piece: &str, sink: &mut dyn Sink) {
         if !piece.is_empty() {
+            self.reasons = true;
             self.thought += estimate_tokens(piece).max(1);
         }
         self.report(piece, false, sink);
@@ -106,6 +121,11 @@ impl Answer {
     pub fn count(&mut self, usage: Usage, sink: &mut dyn Sink) {
         self.usage = Some(usage);
         sink.usage(usage);
+    }
+
+    /// Of what the provider has counted, so many tokens are reasoning; `None` where it does not say.
+    pub fn count_reasoning(&mut self, tokens: Option<u64>) {
+        self.reasoned = tokens.or(self.reasoned);
     }
 
     /// Whether anything of the answer has arrived.
@@ -152,9 +172,13 @@ impl Answer {
         }
         match std::mem::replace(&mut self.end, End::Unsaid) {
             End::Unsaid => Err(self.abort(unsaid)),
+            End::Cut(why) => {
+                let failure = self.truncated(&why);
+                Err(self.abort(failure))
+            }
             End::Bad(failure) => Err(self.abort(failure)),
             End::Done if self.text.trim().is_empty() && self.arguments.is_none() => {
-                let failure = empty(self.thought > 0);
+                let failure = empty(self.reasons || self.reasoned > Some(0));
                 Err(self.abort(failure))
             }
             End::Done => {
@@ -166,6 +190,34 @@ impl Answer {
                 Ok(Reply { text, usage, invented: false, remaining: None })
             }
         }
+    }
+
+    /// The failure of an answer that reached its bound. Reasoning counts in that bound with every vendor, so that
+    /// nothing may be left of it for the answer.
+    fn truncated(&self, why: &str) -> Failure {
+        let reasons = self.reasons || self.reasoned > Some(0);
+        let message = match (self.is_empty(), reasons) {
+            (false, _) => "the answer reached its token bound: raise `max_tokens`".to_owned(),
+            (true, false) => {
+                "the answer's token bound was used up before it began: raise `max_tokens`"
+                    .to_owned()
+            }
+            (true, true) => {
+                // Where reasoning is not counted apart, all that came out is reasoning.
+                let all = self.usage.filter(|usage| !usage.estimated).map(|usage| usage.output);
+                let counted = self.reasoned.filter(|n| *n > 0).or(all.filter(|n| *n > 0));
+                let tokens = match (counted, self.thought) {
+                    (Some(counted), _) => format!("its {counted} tokens"),
+                    (None, 0) => "its tokens".to_owned(),
+                    (None, seen) => format!("about {seen} tokens"),
+                };
+                format!(
+                    "the model's reasoning used up {tokens} before an answer began; raise \
+                     `max_tokens` or lower `effort`"
+                )
+            }
+        };
+        Failure::of_attempt(FailureClass::TruncatedOutput, format!("ended by {why}"), message)
     }
 
     /// Ends the answer as failed. What had arrived is kept.
@@ -195,17 +247,6 @@ fn empty(thought: bool) -> Failure {
         "the answer is empty"
     };
     Failure::of_attempt(FailureClass::EmptyOutput, "complete but empty", message)
-}
-
-/// The failure of an answer that reached its bound.
-#[must_use]
-pub fn truncated(empty: bool, why: &str) -> Failure {
-    let message = if empty {
-        "the answer's token bound was used up before it began: raise `max_tokens`"
-    } else {
-        "the answer reached its token bound: raise `max_tokens`"
-    };
-    Failure::of_attempt(FailureClass::TruncatedOutput, format!("ended by {why}"), message)
 }
 
 /// The failure of an answer that a content filter stopped, for the reason `why`.

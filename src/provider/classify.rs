@@ -69,7 +69,16 @@ impl Head {
 #[must_use]
 pub fn response(head: &Head, body: &[u8]) -> Failure {
     let said = body::unwrap(head, body);
-    let found = cause::of(&said);
+    let mut found = cause::of(&said);
+    // What the vendors' own libraries obey, for whether the same request is sent again to the same place.
+    let again = head.headers.get("x-should-retry").map(|word| word.trim().to_ascii_lowercase());
+    let again = again.as_deref().and_then(|word| word.parse::<bool>().ok());
+    let passes = again == Some(true)
+        && (found.class, found.scope) == (FailureClass::BadRequest, Scope::Path);
+    if passes {
+        found.class = FailureClass::ServerError;
+    }
+    let hopeless = again == Some(false);
     let wait = match found.class {
         FailureClass::RateLimited
         | FailureClass::Overloaded
@@ -83,10 +92,15 @@ pub fn response(head: &Head, body: &[u8]) -> Failure {
     let inside =
         if said.status == head.status { String::new() } else { format!(" inside {}", head.status) };
     let hint = if wait.is_some() { " + retry hint" } else { "" };
-    let evidence = format!("{} {}{inside}{hint}", said.status, found.evidence);
-    let message = words(head, &said, found.class);
+    let asked = match (passes, hopeless) {
+        (true, _) => " + x-should-retry: true",
+        (_, true) => " + x-should-retry: false",
+        (false, false) => "",
+    };
+    let evidence = format!("{} {}{inside}{hint}{asked}", said.status, found.evidence);
+    let failure = Failure::of_attempt(found.class, evidence, words(head, &said, &found));
     let about = about(&said, found.class);
-    Failure { class: found.class, scope: found.scope, retry_after: wait, evidence, message, about }
+    Failure { scope: found.scope, retry_after: wait, hopeless, about, ..failure }
 }
 
 /// What precisely a refused request is refused for.
@@ -207,7 +221,7 @@ pub fn broken_off(events: u64) -> Failure {
 }
 
 /// What a person should read: the provider's own words where it has some.
-fn words(head: &Head, said: &body::Said, class: FailureClass) -> String {
+fn words(head: &Head, said: &body::Said, found: &cause::Found) -> String {
     let kind = head.content_type();
     let own = brief(&said.message);
     if (200..300).contains(&head.status) && !said.shaped {
@@ -218,10 +232,15 @@ fn words(head: &Head, said: &body::Said, class: FailureClass) -> String {
         );
     }
     let status = said.status;
-    match (own.is_empty(), class) {
+    match (own.is_empty(), found.class) {
         (true, _) => format!("HTTP {status} without an explanation"),
         (false, FailureClass::BadRequest) if status == 404 => {
             format!("HTTP 404: {own} (nothing is served there: check `base_url`)")
+        }
+        (false, FailureClass::Auth) if found.evidence == cause::SIGNATURE => {
+            format!(
+                "HTTP {status}: {own} (check the access keys, the region and this machine's clock)"
+            )
         }
         (false, FailureClass::Auth) => format!("HTTP {status}: {own} (check `api_key`)"),
         (false, _) => format!("HTTP {status}: {own}"),

@@ -203,7 +203,9 @@ fn schema(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
         "schema is too",
         "unsupported schema",
     ];
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 14] = [
+        "outputconfig.textformat",
+        "textformat",
         "response_format",
         "json_schema",
         "json_object",
@@ -217,7 +219,8 @@ fn schema(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
         "guided_json",
         "grammar",
     ];
-    const TOOLS: [&str; 4] = ["tools", "tool_choice", "tool use", "function calling"];
+    const TOOLS: [&str; 6] =
+        ["tools", "tool_choice", "tool use", "function calling", "toolconfig", "toolchoice"];
     let fallback = exchange.profile.fallback;
     let one = said.says(&ONE);
     let to = match constraint::of(exchange) {
@@ -247,7 +250,9 @@ fn token_field(said: &Said<'_>, exchange: &Exchange, refused: bool) -> Option<Co
 }
 
 fn system(said: &Said<'_>, exchange: &Exchange, _: bool) -> Option<Correction> {
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 11] = [
+        "doesn't support the system field",
+        "does not support the system field",
         "system role not supported",
         "system role is not supported",
         "does not support system",

@@ -10,11 +10,14 @@ use serde_json::Value;
 
 use super::Exchange;
 use super::correction::Correction;
+use crate::domain::failure::{About, Failure, FailureClass};
 
 /// Models remembered; more are sent as they are configured.
 const MODELS_MAX: usize = 1_000;
 /// Corrections of one model: there are fewer kinds than this.
 const CORRECTIONS_MAX: usize = 16;
+/// Fewest tokens that are believed to be a window: what names less speaks of something else.
+const SMALLEST_WINDOW: u64 = 1_024;
 /// Schemas remembered of one model.
 const SCHEMAS_MAX: usize = 256;
 
@@ -30,6 +33,8 @@ struct Lesson {
     corrections: Vec<Correction>,
     /// Schemas that are asked for in another way, each by its digest.
     schemas: BTreeMap<u64, Correction>,
+    /// The window that a refused prompt was told of, in the provider's tokens.
+    window: Option<u64>,
 }
 
 impl Lessons {
@@ -49,27 +54,35 @@ impl Lessons {
 
     /// Remembers what the refusal of `exchange` has taught.
     pub fn learn(&self, exchange: &Exchange, correction: Correction) {
+        self.of(exchange, |lesson| lesson.learn(exchange, correction));
+    }
+
+    /// Remembers the window that the refusal of `exchange` speaks of. What prompts may be beside its answer was said;
+    /// what its answer may be is added, so that it holds for shorter and longer ones.
+    pub fn overflowed(&self, exchange: &Exchange, failure: &Failure) {
+        let (FailureClass::ContextOverflow, Some(About::Size { most, .. })) =
+            (failure.class, &failure.about)
+        else {
+            return;
+        };
+        let window = most.saturating_add(exchange.profile.bound(exchange.max_tokens).into());
+        if *most > 0 && window >= SMALLEST_WINDOW {
+            self.of(exchange, |lesson| lesson.window = Some(window));
+        }
+    }
+
+    /// The window of a model, prompt and answer together, in the provider's tokens, as a refusal has told it.
+    #[must_use]
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).get(model)?.window
+    }
+
+    /// Adds to the lesson of the exchange's model.
+    fn of(&self, exchange: &Exchange, add: impl FnOnce(&mut Lesson)) {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         let id = &exchange.profile.id;
-        if models.len() >= MODELS_MAX && !models.contains_key(id) {
-            return;
-        }
-        let lesson = models.entry(id.clone()).or_default();
-        match (correction, exchange.schema.as_deref()) {
-            (Correction::OneSchema(_), Some(schema)) if lesson.schemas.len() < SCHEMAS_MAX => {
-                lesson.schemas.insert(digest(schema), correction);
-            }
-            (Correction::OneSchema(_), _) => {}
-            _ => {
-                // A later word on the same matter stands in the earlier one's place.
-                let same = |old: &Correction| {
-                    std::mem::discriminant(old) == std::mem::discriminant(&correction)
-                };
-                lesson.corrections.retain(|old| !same(old));
-                if lesson.corrections.len() < CORRECTIONS_MAX {
-                    lesson.corrections.push(correction);
-                }
-            }
+        if models.len() < MODELS_MAX || models.contains_key(id) {
+            add(models.entry(id.clone()).or_default());
         }
     }
 
@@ -79,6 +92,27 @@ impl Lessons {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, lesson) in learned {
             models.entry(id).or_insert(lesson);
+        }
+    }
+}
+
+impl Lesson {
+    fn learn(&mut self, exchange: &Exchange, correction: Correction) {
+        match (correction, exchange.schema.as_deref()) {
+            (Correction::OneSchema(_), Some(schema)) if self.schemas.len() < SCHEMAS_MAX => {
+                self.schemas.insert(digest(schema), correction);
+            }
+            (Correction::OneSchema(_), _) => {}
+            _ => {
+                // A later word on the same matter stands in the earlier one's place.
+                let same = |old: &Correction| {
+                    std::mem::discriminant(old) == std::mem::discriminant(&correction)
+                };
+                self.corrections.retain(|old| !same(old));
+                if self.corrections.len() < CORRECTIONS_MAX {
+                    self.corrections.push(correction);
+                }
+            }
         }
     }
 }
@@ -133,6 +167,27 @@ mod tests {
         next.inherit(&lessons);
         let again = exchange("a", one.clone());
         assert_eq!(next.apply(&again).profile.structured, Structured::Json);
+    }
+
+    #[test]
+    fn the_window_of_a_refused_prompt_is_kept_with_the_answers_share() {
+        let lessons = Lessons::default();
+        let told = |prompt, most| Failure {
+            about: Some(About::Size { prompt, most }),
+            ..Failure::of_attempt(FailureClass::ContextOverflow, "400", "too long")
+        };
+        let sent = exchange("a", json!({}));
+        lessons.overflowed(&sent, &told(9_000, 8_128));
+        assert_eq!((lessons.window("a"), lessons.window("b")), (Some(8_192), None));
+        // Neither nothing nor next to nothing is a window, and other failures speak of none.
+        lessons.overflowed(&sent, &told(9_000, 0));
+        lessons.overflowed(&sent, &told(9_000, 5));
+        let other = Failure { class: FailureClass::RateLimited, ..told(9_000, 4_000) };
+        lessons.overflowed(&sent, &other);
+        assert_eq!(lessons.window("a"), Some(8_192));
+        let next = Lessons::default();
+        next.inherit(&lessons);
+        assert_eq!(next.window("a"), Some(8_192));
     }
 
     #[test]

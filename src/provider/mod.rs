@@ -20,6 +20,7 @@ pub mod event_stream;
 mod fixture;
 pub mod gemini;
 pub mod lesson;
+pub mod mark;
 pub mod reader;
 pub mod registry;
 pub mod remaining;
@@ -44,6 +45,7 @@ use crate::domain::failure::Failure;
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::model::ModelProfile;
 use crate::domain::provider::Remaining;
+use crate::policy::rate::Told;
 
 use lesson::Lessons;
 
@@ -99,6 +101,8 @@ pub trait Sink: Send {
     fn usage(&mut self, usage: Usage);
     /// The request was refused for a part of it, and is sent once more, changed in this way.
     fn corrected(&mut self, _how: &str) {}
+    /// The provider has said what is left of its limits. As soon as it has: what it says counts from then.
+    fn told(&mut self, _told: &Told) {}
 }
 
 /// A complete reply.

@@ -120,6 +120,12 @@ impl Reader {
         Self { head, decoder, body, failed: None, progress, remaining, behind: 0 }
     }
 
+    /// What the head says is left of the provider's limits.
+    #[must_use]
+    pub fn remaining(&self) -> Option<&Remaining> {
+        self.remaining.as_deref()
+    }
+
     /// Whether what is read is an error's body, which need not be waited for.
     #[must_use]
     pub fn is_failure(&self) -> bool {
@@ -254,6 +260,11 @@ impl Reader {
     fn drain(&mut self, sink: &mut dyn Sink) {
         match &mut self.body {
             Body::Failure(body) | Body::Unnamed(body) => {
+                if self.remaining.is_none()
+                    && let Ok(error) = serde_json::from_slice(body)
+                {
+                    self.remaining = remaining::in_error(&self.head.headers, &error).map(Box::new);
+                }
                 self.failed = Some(classify::response(&self.head, body));
             }
             Body::Document(body) if values(body) > MAX_VALUES => {
@@ -263,6 +274,10 @@ impl Reader {
             Body::Document(body) => match serde_json::from_slice(body) {
                 Ok(document) => {
                     if let Err(failure) = self.decoder.whole(&document, sink) {
+                        if self.remaining.is_none() {
+                            let left = remaining::in_error(&self.head.headers, &document);
+                            self.remaining = left.map(Box::new);
+                        }
                         self.failed = Some(if classify::is_error(&document) {
                             classify::response(&self.head, body)
                         } else {

@@ -11,8 +11,13 @@ use std::time::Duration;
 
 use crate::domain::provider::Remaining;
 
+use serde_json::Value;
+
 use super::classify::Headers;
 use super::retry_window::reset_in;
+
+/// Headers that are looked at in an error's body.
+const MAX_NAMED: usize = 32;
 
 /// Names of one limit: what is left, the whole, and when it is whole again.
 type Names = [&'static str; 3];
@@ -91,6 +96,21 @@ pub fn read(headers: &Headers) -> Option<Remaining> {
         tokens_limit: tokens.whole,
         tokens_reset: tokens.reset,
     })
+}
+
+/// What an error's body says is left: `OpenRouter` puts the headers of its own limits there. Moments count from the
+/// response's date.
+#[must_use]
+pub fn in_error(headers: &Headers, body: &Value) -> Option<Remaining> {
+    let named = body.pointer("/error/metadata/headers")?.as_object()?;
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let date = headers.get("date").map(|date| ("date".to_owned(), date.to_owned()));
+    let own = named.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?)));
+    read(&own.take(MAX_NAMED).chain(date).collect())
 }
 
 fn limit(headers: &Headers, [left, whole, reset]: &Names) -> Option<Limit> {

@@ -14,6 +14,7 @@ use reqwest::{Client, Response, Url};
 use tokio::time::{Sleep, sleep};
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
+use crate::policy::rate::Told;
 
 use super::classify::{Head, Lost, brief, lost};
 use super::correction::Correction;
@@ -171,6 +172,7 @@ impl HttpProvider {
         if !broken.partial.is_empty() {
             return None;
         }
+        self.lessons.overflowed(sent, &broken.failure);
         let correction = Correction::of(&broken.failure, sent)?;
         let mut again = sent.clone();
         correction.apply(&mut again);
@@ -212,6 +214,9 @@ impl HttpProvider {
         match sent {
             Ok(response) => {
                 let reader = Reader::new(head(&response), decoder);
+                if let Some(remaining) = reader.remaining() {
+                    sink.told(&Told::from(remaining));
+                }
                 self.receive(response, reader, sink).await
             }
             Err(error) => Err(decoder.abort(self.unreached(&error))),

@@ -32,7 +32,7 @@ impl fmt::Display for ResumeMessage<'_> {
 
 impl ResumeMessage<'_> {
     /// What the previous model had said, and what to do with it.
-    fn before(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn before(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Snapshot { partial, problems, .. } = self.0;
         let said = !partial.trim().is_empty();
         if problems.is_empty() {
@@ -79,7 +79,7 @@ pub fn feedback_turn(feedback: &str) -> String {
 }
 
 fn listed(problems: &[String]) -> String {
-    problems.iter().map(|problem| format!("- {problem}\n")).collect()
+    problems.iter().flat_map(|problem| ["- ", problem, "\n"]).collect()
 }
 
 /// Text between fences that it cannot close: one backtick more than its longest run of them.

@@ -160,6 +160,12 @@ impl Build {
         self
     }
 
+    /// What must hold of the last step's answer.
+    pub(crate) fn check(mut self, condition: &str) -> Self {
+        self.steps.last_mut().unwrap().check.push(Expression::parse(condition).unwrap());
+        self
+    }
+
     pub(crate) fn change(mut self, change: impl FnOnce(&mut Plan)) -> Self {
         change(&mut self.plan);
         self

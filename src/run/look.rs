@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Run;
 use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::money::Usd;
+use crate::domain::outcome::Status;
 use crate::domain::plan::Work;
 use crate::engine::{FAN_OUT_MAX, StepView};
 use crate::expression::Expression;
@@ -48,6 +49,16 @@ impl Run {
             Expansion::Items(count) => Some(count),
             Expansion::Skip | Expansion::Impossible(_) => None,
         }
+    }
+
+    /// How many items a fan-out's list had, those that a condition left out among them; `None` where it did not come
+    /// to its list, or is no fan-out.
+    #[must_use]
+    pub fn listed(&self, step: StepIx) -> Option<usize> {
+        self.workflow.steps.get(step.at())?.each.as_ref()?;
+        let view = self.machine.step(step)?;
+        let all = view.items().count() + self.content.left_out(step).len();
+        (all > 0 || view.status == Status::Ok).then_some(all)
     }
 
     /// Whether what a text calls by this name is decided: a step that has ended, or no step.

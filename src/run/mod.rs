@@ -11,7 +11,10 @@ mod prepare;
 mod prompt;
 mod record;
 mod report;
+mod reuse;
 mod shrink;
+mod signal;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,19 +22,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::id::{AttemptId, ItemIx, RunId, StepIx};
+use crate::domain::failure::Failure;
+use crate::domain::id::{AttemptId, RunId, StepIx};
 use crate::domain::message::{Prompt, Usage};
 use crate::domain::money::Usd;
-use crate::domain::outcome::{Cause, Outcome, Status};
-use crate::domain::plan::{Hedge, Need, NeedKind, Work};
+use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
-use crate::engine::{Action, AttemptSpec, Event, FAN_OUT_MAX, Machine, Signals};
-use crate::policy::permit::{self, Traffic};
+use crate::engine::{Action, AttemptSpec, Event, Machine, Signals};
+use crate::policy::permit;
+use crate::policy::queue::Party;
 use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::Workflow;
 use crate::workflow::case::digest;
-use crate::workflow::content::{Content, Expansion};
+use crate::workflow::content::Content;
 
 pub use prompt::instruction_tokens;
 pub use report::Progress;
@@ -60,6 +64,10 @@ pub struct Launch {
     pub prompt_tokens: u64,
     /// What it is expected to cost at most; nothing where the price is unknown.
     pub most: Usd,
+    /// Who sends it, before its provider's door.
+    pub party: Party,
+    /// How long it is of use: until the run's end.
+    pub ends_in: Duration,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
 }
@@ -86,8 +94,8 @@ pub struct Run {
     ticks: u64,
     /// What was sent, where it is kept.
     sent: Option<BTreeMap<AttemptId, Sent>>,
-    /// Per path: what its provider has been sent in ten minutes, as far as this run was told.
-    traffic: Vec<Traffic>,
+    /// What all runs together know of the paths, as far as this run was told.
+    signals: Signals,
 }
 
 /// What an attempt's model was sent.
@@ -136,7 +144,7 @@ impl Run {
             unchecked: BTreeSet::new(),
             ticks: 0,
             sent: None,
-            traffic: Vec::new(),
+            signals: Signals::default(),
         }
     }
 
@@ -155,41 +163,6 @@ impl Run {
             }
         }
         self.feed(Event::Started { reused: steps }, now)
-    }
-
-    /// Makes an output of an earlier run this run's. `false` where it does not fit what stands here.
-    fn take_over(&mut self, step: StepIx, output: Value) -> bool {
-        let workflow = self.workflow.clone();
-        let Some(of) = workflow.steps.get(step.at()) else { return false };
-        let (Some(_), Value::Array(items)) = (&of.each, &output) else {
-            self.content.accept(step, ItemIx(0), of, output);
-            return true;
-        };
-        // Its list is bound beside its answers: a consumer may look at both.
-        if self.content.expand(step, of, FAN_OUT_MAX) != Expansion::Items(items.len()) {
-            return false;
-        }
-        for (ix, item) in (0_u32..).zip(items) {
-            self.content.accept(step, ItemIx(ix), of, item.clone());
-        }
-        self.content.close(step, of, Status::Reused);
-        true
-    }
-
-    /// Whether it may launch attempts beside others before their cutoff, and so must be told the traffic.
-    #[must_use]
-    pub fn hedges_early(&self) -> bool {
-        self.workflow.plan.steps.iter().any(|step| match &step.work {
-            Work::Model { policy, .. } => matches!(policy.hedge, Hedge::After { .. }),
-            Work::Value => false,
-        })
-    }
-
-    /// What each provider has been sent in ten minutes, all runs together: holds until it is told anew.
-    pub fn see_traffic(&mut self, of: impl Fn(&str) -> Traffic) {
-        let plan = &self.workflow.plan;
-        let per: Vec<Traffic> = plan.providers.iter().map(|provider| of(&provider.name)).collect();
-        self.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
     }
 
     /// An attempt's request has left.
@@ -238,6 +211,16 @@ impl Run {
         self.feed(event, now)
     }
 
+    /// An attempt was not sent: its path has been closed since, or it could not have been in time.
+    pub fn turned_away(
+        &mut self,
+        attempt: AttemptId,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        self.feed(Event::TurnedAway { attempt, failure }, now)
+    }
+
     /// The caller withdraws the call.
     pub fn withdraw(&mut self, now: Timestamp) -> Vec<Effect> {
         self.feed(Event::Withdrawn, now)
@@ -266,6 +249,11 @@ impl Run {
         self.machine.deadline()
     }
 
+    #[cfg(test)]
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// Its public name.
     #[must_use]
     pub fn id(&self) -> &RunId {
@@ -276,35 +264,6 @@ impl Run {
     #[must_use]
     pub fn workflow(&self) -> &Arc<Workflow> {
         &self.workflow
-    }
-
-    /// Outputs of the steps accepted so far, for a later run of the same call, in the plan's order.
-    #[must_use]
-    pub fn accepted(&self) -> Vec<(StepIx, Value)> {
-        let output = |ix: &StepIx| self.content.output(&self.workflow.steps[ix.at()]).cloned();
-        self.whole().into_iter().filter_map(|ix| Some((ix, output(&ix)?))).collect()
-    }
-
-    /// The steps that a later run of the same call takes over. Neither an answer that no validator vouches for nor
-    /// a fan-out with gaps is among them, nor what was made of those: the later run will have others. A
-    /// validator's word goes with the answer it judged.
-    fn whole(&self) -> Vec<StepIx> {
-        let plan = &self.workflow.plan;
-        let mut changes = vec![false; plan.steps.len()];
-        let mut whole = Vec::new();
-        for (ix, view) in plan.step_ixs().zip(self.machine.steps()) {
-            let step = plan.step(ix);
-            let sees = |need: &Need| need.kind != NeedKind::Order && changes[need.step.at()];
-            let gaps =
-                view.unverified || view.shrunk || view.items().any(|item| !item.status.accepted());
-            let accepted = view.status.accepted();
-            changes[ix.at()] = step.needs.iter().any(sees) || (accepted && gaps);
-            let judged = step.validates.is_none_or(|judged| whole.contains(&judged));
-            if accepted && judged && !changes[ix.at()] {
-                whole.push(ix);
-            }
-        }
-        whole
     }
 
     /// Lets go of everything a report has been made of: an ended run is kept for its report alone.
@@ -323,8 +282,7 @@ impl Run {
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
-            let signals = Signals { traffic: self.traffic.clone(), ..Signals::default() };
-            for action in self.machine.handle(event, &signals, now) {
+            for action in self.machine.handle(event, &self.signals, now) {
                 match action {
                     Action::Prepare { step, round } => {
                         let result = self.prepare(step);
@@ -370,12 +328,15 @@ impl Run {
                     sent.insert(attempt, Sent { prompt, schema });
                 }
                 let counts = self.count(spec);
+                let party = Party { flow: self.workflow.name.clone(), run: self.id.clone() };
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
                     provider,
                     exchange,
                     prompt_tokens,
                     most: self.machine.attempt(attempt).map_or(Usd::ZERO, |a| a.reserved),
+                    party,
+                    ends_in: self.machine.end_at().since(now),
                     counts,
                 })));
             }
@@ -385,23 +346,6 @@ impl Run {
                 usage: Usage::default(),
             }),
         }
-    }
-
-    /// What an attempt counts as. The next event of the same moment must know of it.
-    fn count(&mut self, spec: &AttemptSpec) -> Option<(String, permit::Kind)> {
-        let plan = &self.workflow.plan;
-        let (path, kind) = match (spec.extra_of, spec.cause) {
-            (Some(of), _) => (of, permit::Kind::Extra),
-            (None, Cause::Primary) => (spec.path, permit::Kind::Primary),
-            (None, _) => return None,
-        };
-        let provider = plan.path(path).provider;
-        for (path, traffic) in plan.paths.iter().zip(&mut self.traffic) {
-            if path.provider == provider {
-                traffic.count(kind);
-            }
-        }
-        Some((plan.providers[provider.at()].name.clone(), kind))
     }
 
     fn accept(&mut self, attempt: AttemptId) {

@@ -137,14 +137,15 @@ impl Run {
                 prompt.messages.extend(self.repair_turns(from, spec.step));
                 prompt
             }
-            Told::Violations => self.snapshot(spec, &before, prompt, now).into_prompt(),
             // Launched beside an attempt that may well answer, and has said nothing: there is nothing to take over.
             Told::Resume
                 if !before.cut && before.ended.is_none() && self.told_by(&before).is_empty() =>
             {
                 prompt
             }
-            Told::Resume => self.snapshot(spec, &before, prompt, now).into_prompt(),
+            Told::Violations | Told::Resume => {
+                self.snapshot(spec, &before, prompt, now).into_prompt()
+            }
         }
     }
 

@@ -38,6 +38,9 @@ impl Run {
                 }
                 items[place] = self.said(ix, attempts);
             }
+            // One entry an item: those that no attempt was made for have their places too.
+            let listed = self.listed(ix).filter(|_| !items.is_empty()).unwrap_or(0);
+            items.resize(items.len().max(listed), Vec::new());
             if items.iter().any(|item| !item.is_empty()) {
                 recorded
                     .push(StepAnswers { step: self.workflow.steps[ix.at()].name.clone(), items });

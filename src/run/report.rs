@@ -11,7 +11,6 @@ use crate::domain::message::Message;
 use crate::domain::money::Usd;
 use crate::domain::outcome::{Outcome, Part, Status};
 use crate::domain::time::Timestamp;
-use crate::engine::decision::Words;
 use crate::engine::{AttemptView, StepView};
 use crate::trace::report::{
     AttemptReport, ContentReport, DecisionReport, FailureReport, RunReport, StepReport, Tokens,
@@ -149,7 +148,7 @@ impl Run {
             Outcome::Failed(failure) => Some(FailureReport {
                 class: failure.class.to_string(),
                 step: failure.step.map(|step| plan.step(step).name.clone()),
-                message: failure.message.clone(),
+                message: self.told(failure),
                 // Who says when to come back expects more of it then.
                 retryable: Some(failure.class.retryable() || failure.retry_after.is_some()),
                 retry_after_ms: failure.retry_after.map(millis),
@@ -277,7 +276,7 @@ impl Run {
                     .zip(decision.step)
                     .map(|(item, step)| self.content.place(step, item)),
                 action: decision.kind.as_str().to_owned(),
-                reason: Words { decision, plan }.to_string(),
+                reason: self.because(decision),
             })
             .chain(corrected)
             .collect();

@@ -83,6 +83,29 @@ fn an_answer_that_no_validator_vouches_for_is_not_offered_to_the_next_run() {
     assert!(offered.is_empty(), "nor its validator's word on it: {offered:?}");
 }
 
+/// A run whose draft its validator has rejected for good, with these words.
+fn rejected(why: &Value) -> Run {
+    let flow = build()
+        .step("draft", "Write about {{ input.text }}.")
+        .judge("judge", "Is {{ draft.text }} right?", 0)
+        .output("text", "draft.text");
+    let (mut run, _) = answered(flow, "a draft");
+    say(&mut run, 1, why, 1_000);
+    run
+}
+
+#[test]
+fn a_rejection_tells_the_caller_what_the_validator_said() {
+    let message = |run: Run| {
+        let report = run.report("", Timestamp::from_millis(1_000));
+        report.failure.map(|failure| failure.message).unwrap_or_default()
+    };
+    let said = message(rejected(&json!({"pass": false, "why": "no sources"})));
+    assert!(said.ends_with(r#"no revision is left; it said {"why":"no sources"}"#), "{said}");
+    let long = message(rejected(&json!({"pass": false, "why": "ä".repeat(2_000)})));
+    assert!(long.ends_with('…') && long.chars().count() < 450, "{long}");
+}
+
 fn say(run: &mut Run, attempt: u32, answer: &Value, at: u64) -> Vec<Effect> {
     run.sent(AttemptId(attempt), Timestamp::from_millis(at));
     let reply = Reply {
@@ -101,6 +124,19 @@ fn asked(effects: &[Effect]) -> Vec<&str> {
         Effect::Cancel(_) | Effect::Finish => None,
     });
     launches.collect()
+}
+
+#[test]
+fn a_decision_that_follows_a_failed_check_names_the_condition() {
+    let flow = build()
+        .step("draft", "Write about {{ input.text }}.")
+        .check("length(text) > 3")
+        .output("text", "draft.text");
+    let (run, _) = answered(flow, "no");
+    let report = run.report("", Timestamp::from_millis(1_000));
+    let told = report.decisions.iter().find(|d| d.reason.starts_with("check_failed on"));
+    let told = told.map(|d| d.reason.as_str()).unwrap_or_default();
+    assert!(told.contains("length(text) > 3"), "{told}: {:#?}", report.decisions);
 }
 
 #[test]

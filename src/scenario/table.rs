@@ -104,7 +104,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * place.fract()
 }
 
-/// SingleR (Kaler, He, Elnikety, SPAA 2017): one reissue after `d` with probability `q`, of all that keep to the
+/// `SingleR` (Kaler, He, Elnikety, SPAA 2017): one reissue after `d` with probability `q`, of all that keep to the
 /// share of reissues the one whose tail ends first.
 fn best_reissue(first: &[f64], other: &[f64]) -> (f64, f64) {
     let mut best: Option<(usize, f64, f64, f64)> = None;

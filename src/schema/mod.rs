@@ -8,7 +8,7 @@
 //! is an annotation, as the specification has it, and is not asserted.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
@@ -40,13 +40,19 @@ pub const MAX_VIOLATIONS: usize = 20;
 /// Bytes a compiled pattern may take: `[a-z]{1,200}` takes about 100 KB.
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// A JSON Schema with its source. Compiled once, at the latest when the first value is validated: a folder of
-/// a hundred workflows has a thousand schemas, and a server needs few of them at its start.
+/// A JSON Schema with its source. Written and compiled once, at the latest when it is asked for: a
+/// folder of a hundred workflows has a thousand schemas, and a server needs few of them at its start.
 #[derive(Clone, Debug)]
-pub struct Schema {
-    source: Arc<Value>,
-    validator: Arc<OnceLock<Result<Validator, SchemaError>>>,
+pub struct Schema(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    source: LazyLock<Arc<Value>, Write>,
+    validator: OnceLock<Result<Validator, SchemaError>>,
 }
+
+/// Writes the document.
+type Write = Box<dyn FnOnce() -> Arc<Value> + Send>;
 
 /// One way in which a value does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,19 +110,42 @@ impl Schema {
     /// reference that leads back to itself in the same place, a pattern with look-around.
     pub fn compile(source: Value) -> Result<Self, SchemaError> {
         bound::check(&source)?;
-        let compiled = OnceLock::from(Ok(build(&source)?));
-        Ok(Self { source: Arc::new(source), validator: Arc::new(compiled) })
+        let validator = OnceLock::from(Ok(build(&source)?));
+        Ok(Self::of(|| source, validator))
     }
 
-    /// A schema that is sound by its making, as [`Schema::of_shape`] is where its patterns were checked;
-    /// compiled when the first value is validated.
+    /// The schema of a shape, which is sound where the shape's patterns were checked.
     #[must_use]
-    pub fn sound(source: Value) -> Self {
-        Self { source: Arc::new(source), validator: Arc::default() }
+    pub fn shaped(shape: Shape) -> Self {
+        Self::of(move || shape::write(&shape), OnceLock::new())
+    }
+
+    /// The same in the form that clients take, see [`inline`].
+    ///
+    /// # Errors
+    /// As [`inline`].
+    pub fn portable(shape: Shape) -> Result<Self, SchemaError> {
+        if !portable::is_plain(&shape) {
+            let source = inline(&shape::write(&shape))?;
+            return Ok(Self::of(|| source, OnceLock::new()));
+        }
+        let write = move || {
+            let written = shape::write(&shape);
+            portable::flatten(&written).unwrap_or(written)
+        };
+        Ok(Self::of(write, OnceLock::new()))
+    }
+
+    fn of(
+        write: impl FnOnce() -> Value + Send + 'static,
+        validator: OnceLock<Result<Validator, SchemaError>>,
+    ) -> Self {
+        let write: Write = Box::new(|| Arc::new(write()));
+        Self(Arc::new(Parts { source: LazyLock::new(write), validator }))
     }
 
     fn validator(&self) -> Result<&Validator, &SchemaError> {
-        self.validator.get_or_init(|| build(&self.source)).as_ref()
+        self.0.validator.get_or_init(|| build(self.source())).as_ref()
     }
 
     /// The schema of a shape: objects closed, `required` in order, `optional` fields and those with a
@@ -136,7 +165,7 @@ impl Schema {
     /// The document.
     #[must_use]
     pub fn source(&self) -> &Arc<Value> {
-        &self.source
+        &self.0.source
     }
 
     /// Whether `value` fits. Cheaper than [`Self::violations`] where the reasons do not matter.

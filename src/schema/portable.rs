@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::SchemaError;
 use super::bound::{MAX_DEPTH, MAX_NODES};
 use super::place::{self, Place};
+use crate::domain::shape::Shape;
 
 /// Characters of a property's name: one Anthropic surface rejects longer ones.
 pub const MAX_NAME: usize = 64;
@@ -59,12 +60,38 @@ pub fn inline(schema: &Value) -> Result<Value, SchemaError> {
     }
 }
 
+/// Whether the schema of a shape is portable without a look at each of its parts.
+pub(super) fn is_plain(shape: &Shape) -> bool {
+    matches!(shape, Shape::Object(_))
+        && plain_parts(shape, 1).is_some_and(|parts| parts < MAX_NODES)
+}
+
+/// Parts of the schema of a shape, at most; `None` where it is deep, or a name too long.
+fn plain_parts(shape: &Shape, depth: usize) -> Option<usize> {
+    if depth >= MAX_DEPTH {
+        return None;
+    }
+    Some(match shape {
+        Shape::Object(object) => {
+            let mut parts = 1;
+            for field in &object.fields {
+                // Characters are counted elsewhere, and are not more than bytes.
+                parts += plain_parts(&field.shape, depth + 1)
+                    .filter(|_| field.name.len() <= MAX_NAME)?;
+            }
+            parts
+        }
+        Shape::List(inner, _) | Shape::Nullable(inner) => 2 + plain_parts(inner, depth + 1)?,
+        _ => 1,
+    })
+}
+
 /// The same without conditions on the root.
 pub(super) fn flatten(schema: &Value) -> Result<Value, SchemaError> {
-    let mut inlined = schema.clone();
+    let mut flat = schema.clone();
     let mut inliner = Inliner { root: schema, open: Vec::new(), nodes: 0 };
-    inliner.inline("", Way::From(""), &mut inlined, 0)?;
-    Ok(inlined)
+    inliner.inline("", Way::From(""), &mut flat, 0)?;
+    Ok(flat)
 }
 
 /// The way to a part of a schema. It becomes a pointer where one is needed, which is almost nowhere.
@@ -217,7 +244,7 @@ impl Inliner<'_> {
             *map = match kind {
                 Value::Array(types) => one_type_each(types, rest),
                 // Back at its place in front, where people look for it.
-                kind => Map::from_iter([("type".to_owned(), kind)].into_iter().chain(rest)),
+                kind => [("type".to_owned(), kind)].into_iter().chain(rest).collect(),
             };
         }
         let says_nothing = map.keys().all(|key| ANNOTATIONS.contains(&key.as_str()));

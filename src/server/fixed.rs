@@ -75,6 +75,7 @@ fn list_tool() -> Tool {
         &json!({"type": "object", "properties": {
             "workflows": {"type": "array", "items": workflow},
             "quarantined": {"type": "array", "items": quarantined},
+            "providers_out": {"type": "array", "items": {"type": "string"}, "description": "Providers that nothing is sent to, each with why and until when; absent without any"},
             "configuration_problems": {"type": "array", "items": {"type": "string"}, "description": "Errors of punctual.yaml; its last good version, if it had one, stays in force"},
         }, "required": ["workflows", "quarantined", "configuration_problems"]}),
     )
@@ -224,13 +225,20 @@ async fn list_workflows<H: Runs>(server: &Server<H>, arguments: Arguments) -> Ca
             "diagnostics": shown(&q.diagnostics),
         })
     });
-    let listing = json!({
+    let mut listing = json!({
         "workflows": workflows,
         "quarantined": quarantined.collect::<Vec<_>>(),
         "configuration_problems": shown(&catalog.configuration_problems),
     });
+    let out = server.host.out();
+    let problems = catalog.configuration_problems.len();
+    let notes: Vec<String> =
+        [text::configuration(problems), text::out(&out)].into_iter().flatten().collect();
+    if !out.is_empty() {
+        listing["providers_out"] = json!(out);
+    }
     let json = listing.to_string();
-    call::success(listing, json, text::configuration(catalog.configuration_problems.len()))
+    call::success(listing, json, (!notes.is_empty()).then(|| notes.join("\n")))
 }
 
 fn listed(workflow: &Workflow, measured: Option<Value>) -> Value {

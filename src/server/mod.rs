@@ -24,6 +24,7 @@ mod call;
 pub mod client;
 mod fixed;
 mod measured;
+mod nonsense;
 mod notify;
 mod progress;
 mod runs;

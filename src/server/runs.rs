@@ -37,6 +37,11 @@ pub trait Runs: Send + Sync + 'static {
     /// The latest ended runs, oldest first, at most `most`. Blocks.
     fn latest(&self, most: usize) -> Vec<RunReport>;
 
+    /// Providers and models that nothing is sent to until settings or keys change, in words.
+    fn out(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Refuses new runs, gives those in flight `grace` to end, then cancels them.
     fn drain(&self, grace: Duration) -> impl Future<Output = ()> + Send;
 }
@@ -79,6 +84,10 @@ impl Runs for Host {
 
     fn latest(&self, most: usize) -> Vec<RunReport> {
         Self::latest(self, most)
+    }
+
+    fn out(&self) -> Vec<String> {
+        Self::out(self)
     }
 
     async fn drain(&self, grace: Duration) {

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::nonsense::Lines;
 use super::runs::Runs;
 use super::signals::Signals;
 use super::{Server, ServerOptions};
@@ -172,11 +173,12 @@ struct Input<R> {
     inner: R,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     closing: CancellationToken,
+    lines: Lines,
 }
 
 impl<R> Input<R> {
     fn new(inner: R, stop: CancellationToken, closing: CancellationToken) -> Self {
-        Self { inner, stop: Box::pin(stop.cancelled_owned()), closing }
+        Self { inner, stop: Box::pin(stop.cancelled_owned()), closing, lines: Lines::default() }
     }
 }
 
@@ -198,6 +200,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
             Poll::Ready(Err(_)) => true,
             Poll::Pending => false,
         };
+        this.lines.look(buf.filled().get(before..).unwrap_or_default());
         if over {
             this.closing.cancel();
         }

@@ -201,6 +201,11 @@ pub(super) fn configuration(problems: usize) -> Option<String> {
     })
 }
 
+/// What the model must know of providers that nothing is sent to; `None` where there are none.
+pub(super) fn out(providers: &[String]) -> Option<String> {
+    (!providers.is_empty()).then(|| format!("{}.", providers.join(".\n")))
+}
+
 /// A run that goes on while its call has to be answered.
 pub(super) fn handed_over(report: &RunReport, phase: &str) -> String {
     let left = Duration::from_millis(report.deadline_ms.saturating_sub(report.elapsed_ms));

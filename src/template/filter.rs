@@ -232,7 +232,8 @@ impl Checker<'_> {
         let mut null = false;
         let mut owner = filter.expr.as_ref().map_or_else(String::new, |e| self.text(e).to_owned());
         for word in name.split('.') {
-            match crate::expression::reference::field(&field, &owner, word, range.clone()) {
+            match crate::expression::reference::field(&field, || owner.clone(), word, range.clone())
+            {
                 Ok(Some(found)) => {
                     null |= found.missing.is_some();
                     field = found.shape;

@@ -39,24 +39,29 @@ mod tests;
 pub const MAX_SOURCE: usize = 1 << 20;
 /// Most tokens of one tag: a chain of operators or filters nests, and nesting is stack.
 const MAX_TAG_TOKENS: usize = 256;
+/// Deepest brackets of one tag: the engine's parser takes a dozen frames for each.
+const MAX_BRACKETS: usize = 32;
 /// Most `elif` of one template, which nest as well.
 const MAX_ELIF: usize = 100;
 
 /// A checked template. Compiled when it is first rendered: a server holds many more than it needs at its start.
 #[derive(Clone)]
-pub struct Template {
-    source: Arc<str>,
-    library: Arc<Library>,
-    mentions: Arc<[Mention]>,
+pub struct Template(Arc<Whole>);
+
+struct Whole {
+    source: String,
+    library: Library,
+    mentions: Vec<Mention>,
     /// Whether it holds a construct that prompts do not have.
     refused: bool,
-    environment: Arc<OnceLock<Result<Environment<'static>, RenderError>>>,
+    environment: OnceLock<Result<Environment<'static>, RenderError>>,
 }
 
 /// A template as it is read, with its syntax tree, for as long as it is checked.
 pub struct Parsed<'s> {
     source: &'s str,
-    root: ast::Stmt<'s>,
+    /// `None`: nothing but text.
+    root: Option<ast::Stmt<'s>>,
     includes: Vec<Include>,
     library: Library,
     mentions: Vec<Mention>,
@@ -102,20 +107,20 @@ impl Template {
     /// The text as written.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// Every mention of a root name that the template does not bind itself, in the order of the text. A mention in
     /// an included text has the place of the include.
     #[must_use]
     pub fn mentions(&self) -> &[Mention] {
-        &self.mentions
+        &self.0.mentions
     }
 
     /// Every problem under `scope`, those of included texts too: see [`Parsed::check`], which need not read it again.
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
-        let read = Parsed::read(&self.source).map(|read| read.including((*self.library).clone()));
+        let read = Parsed::read(&self.0.source).map(|read| read.including(self.0.library.clone()));
         read.map(|parsed| parsed.check(scope)).unwrap_or_default()
     }
 
@@ -134,13 +139,14 @@ impl Template {
     /// # Errors
     /// As [`Template::render`].
     pub fn render_bound(&self, bound: &Bound) -> Result<String, RenderError> {
-        if self.refused {
+        if self.0.refused {
             // The engine is not made for some of them: compiling can panic.
             let message = "the template uses what prompts do not have; see its check";
             return Err(RenderError::new(message));
         }
-        let environment = self.environment.get_or_init(|| {
-            environment::environment(&self.source, &self.library).map_err(|error| described(&error))
+        let environment = self.0.environment.get_or_init(|| {
+            environment::environment(&self.0.source, &self.0.library)
+                .map_err(|error| described(&error))
         });
         let environment = environment.as_ref().map_err(Clone::clone)?;
         let mut out = environment::Limited::default();
@@ -159,7 +165,7 @@ impl Template {
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Template").field("source", &self.0.source).finish_non_exhaustive()
     }
 }
 
@@ -169,7 +175,7 @@ impl<'s> Parsed<'s> {
     /// # Errors
     /// The first syntax error, or a text of more than 1 MiB.
     pub fn read(source: &'s str) -> Result<Self, Finding> {
-        let root = parsed(source)?;
+        let root = if is_text(source) { None } else { Some(parsed(source)?) };
         let (includes, library, mentions) = (Vec::new(), Library::default(), Vec::new());
         Ok(Self { source, root, includes, library, mentions, refused: false }.walked())
     }
@@ -182,7 +188,7 @@ impl<'s> Parsed<'s> {
 
     fn walked(mut self) -> Self {
         let mut checker = check::Checker::new(self.source, None, &self.library);
-        checker.whole(&self.root);
+        self.root.iter().for_each(|root| checker.whole(root));
         self.includes = std::mem::take(&mut checker.includes);
         let (mentions, findings) = checker.finish();
         self.refused = findings.iter().any(|located| located.finding.code == code::REFUSED);
@@ -217,20 +223,16 @@ impl<'s> Parsed<'s> {
     #[must_use]
     pub fn check(&self, scope: &Scope) -> Vec<Located> {
         let mut checker = check::Checker::new(self.source, Some(scope), &self.library);
-        checker.whole(&self.root);
+        self.root.iter().for_each(|root| checker.whole(root));
         checker.finish().1
     }
 
     /// The template, to be rendered.
     #[must_use]
     pub fn template(self) -> Template {
-        Template {
-            source: self.source.into(),
-            library: self.library.into(),
-            mentions: self.mentions.into(),
-            refused: self.refused,
-            environment: Arc::default(),
-        }
+        let Self { source, library, mentions, refused, .. } = self;
+        let (source, environment) = (source.to_owned(), OnceLock::new());
+        Template(Arc::new(Whole { source, library, mentions, refused, environment }))
     }
 }
 
@@ -240,6 +242,13 @@ impl fmt::Debug for Parsed<'_> {
     }
 }
 
+/// Whether a text has no tag at all, as many a system prompt.
+fn is_text(source: &str) -> bool {
+    let tag =
+        |(at, _): (usize, &str)| matches!(source.as_bytes().get(at + 1), Some(b'{' | b'%' | b'#'));
+    source.len() <= MAX_SOURCE && !source.match_indices('{').any(tag)
+}
+
 /// The syntax tree of a text.
 fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
     limits(source)?;
@@ -247,12 +256,16 @@ fn parsed(source: &str) -> Result<ast::Stmt<'_>, Finding> {
         .map_err(|error| syntax_finding(source, &error))
 }
 
-/// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many.
+/// Whether a look at the bytes is enough: a token is a byte at least, so no tag of so few bytes has too many, and
+/// what has few brackets is not deep.
 fn plain(source: &str) -> bool {
     let ends = |pair: &[u8]| matches!(pair, b"}}" | b"%}");
     // A short tag ends within its first bytes: no more of the text need be looked at.
-    let short =
-        |tag: &[u8]| tag.len() <= MAX_TAG_TOKENS || tag[..MAX_TAG_TOKENS].windows(2).any(ends);
+    let short = |tag: &[u8]| {
+        let first = &tag[..tag.len().min(MAX_TAG_TOKENS)];
+        let brackets = first.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+        brackets <= MAX_BRACKETS && (tag.len() <= MAX_TAG_TOKENS || first.windows(2).any(ends))
+    };
     let mut blocks = 0;
     source.match_indices('{').all(|(at, _)| match &source.as_bytes()[at + 1..] {
         [b'{', tag @ ..] => short(tag),
@@ -280,7 +293,7 @@ fn limits(source: &str) -> Result<(), Finding> {
     if plain(source) {
         return Ok(());
     }
-    let (mut in_tag, mut elifs) = (0, 0);
+    let (mut in_tag, mut elifs, mut depth) = (0, 0, 0_usize);
     for token in tokenize(source, false, environment::syntax()) {
         let Ok((token, span)) = token else {
             // The parser says what is wrong.
@@ -288,8 +301,12 @@ fn limits(source: &str) -> Result<(), Finding> {
         };
         let range = clamp(source, span.start_offset as usize..span.end_offset as usize);
         match token {
-            Token::VariableStart | Token::BlockStart => in_tag = 0,
+            Token::VariableStart | Token::BlockStart => (in_tag, depth) = (0, 0),
             Token::Ident("elif") => elifs += 1,
+            Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => depth += 1,
+            Token::ParenClose | Token::BracketClose | Token::BraceClose => {
+                depth = depth.saturating_sub(1);
+            }
             _ => {}
         }
         in_tag += 1;
@@ -297,6 +314,13 @@ fn limits(source: &str) -> Result<(), Finding> {
             return limit(
                 range,
                 format!("a tag of more than {MAX_TAG_TOKENS} words and signs"),
+                "name a part with `{% set name = … %}`, or let a step's answer hold it",
+            );
+        }
+        if depth > MAX_BRACKETS {
+            return limit(
+                range,
+                format!("brackets more than {MAX_BRACKETS} deep"),
                 "name a part with `{% set name = … %}`, or let a step's answer hold it",
             );
         }
@@ -335,7 +359,12 @@ fn syntax_finding(source: &str, error: &Error) -> Finding {
             help: Some((*help).to_owned()),
         };
     }
-    let help = if detail.starts_with("unexpected end of input") {
+    let unclosed = ["unexpected end of input, ", "unexpected `}`, "]
+        .iter()
+        .any(|seen| detail.strip_prefix(seen) == Some("expected end of variable block"));
+    let help = if unclosed {
+        Some("`}}` is missing: a value is written `{{ name }}`, with two braces at each end")
+    } else if detail.starts_with("unexpected end of input") {
         Some("a `{% for %}` or `{% if %}` is not closed, or a `}}` or `%}` is missing")
     } else if detail.starts_with("unknown statement ") {
         Some(

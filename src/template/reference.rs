@@ -1,4 +1,5 @@
 //! References: `plan.questions[0].id`, step by step, and what along the way can be missing.
+use std::borrow::Cow;
 use std::ops::Range;
 
 use minijinja::machinery::ast::Expr;
@@ -21,18 +22,26 @@ impl Checker<'_> {
     /// A reference: a name, and the fields and items below it.
     pub fn reference(&mut self, expr: &Expr<'_>, lenient: bool) -> Seen {
         let (root, links) = self.links(expr);
-        let (mut seen, mut path, used) = match root {
+        let mut path: Vec<Cow<'_, str>> = Vec::with_capacity(links.len() + 1);
+        let (mut seen, used) = match root {
             Expr::Var(var) => {
-                let range = self.range(var.span());
-                let (seen, used) = self.root(var.id, &links, range, lenient);
-                (seen, vec![var.id.to_owned()], used)
+                path.push(var.id.into());
+                self.root(var.id, &links, self.range(var.span()), lenient)
             }
-            other => (self.see(other, lenient), Vec::new(), 0),
+            other => (self.see(other, lenient), 0),
         };
+        if self.scope.is_none() {
+            for link in links {
+                if let Link::Dynamic(subscript) = link {
+                    self.need(subscript);
+                }
+            }
+            return Seen::any();
+        }
         for (at, link) in links.iter().enumerate() {
             if at < used {
                 if let Link::Name(name, _) = link {
-                    path.push((*name).to_owned());
+                    path.push((*name).into());
                 }
                 continue;
             }
@@ -46,13 +55,12 @@ impl Checker<'_> {
             }
             let below = self.step(&seen, &path, link, root);
             match link {
-                Link::Name(name, _) if path.len() == at + 1 => path.push((*name).to_owned()),
-                Link::Index(index) if path.len() == at + 1 => path.push(index.to_string()),
+                Link::Name(name, _) if path.len() == at + 1 => path.push((*name).into()),
+                Link::Index(index) if path.len() == at + 1 => path.push(index.to_string().into()),
                 _ => {}
             }
             let whole = path.len() == at + 2;
-            let words: Vec<&str> = path.iter().map(String::as_str).collect();
-            let proved = whole && reference::proved(&self.proofs, &words);
+            let proved = whole && reference::proved(&self.proofs, &path);
             let missing = seen.missing.or(below.missing).filter(|_| !proved);
             seen = Seen { shape: below.shape, missing };
         }
@@ -105,21 +113,21 @@ impl Checker<'_> {
             seen.missing = seen.missing.filter(|_| !reference::proved(&self.proofs, &[name]));
             return (seen, 0);
         }
-        let mut words = vec![name];
-        words.extend(links.iter().map_while(|l| match l {
+        let mut names = links.iter().map_while(|link| match link {
             Link::Name(name, _) => Some(*name),
             Link::Index(_) | Link::Dynamic(_) => None,
-        }));
+        });
         let Some(scope) = self.scope else {
             self.mentions.push(Mention {
                 name: name.to_owned(),
-                path: words.iter().skip(1).map(|w| (*w).to_owned()).collect(),
+                path: names.map(str::to_owned).collect(),
                 range: self.site.clone().unwrap_or(range),
                 guarded: lenient || self.is_there(name),
             });
             return (Seen::any(), 0);
         };
-        let Some((shape, presence, used)) = reference::root(scope, &words) else {
+        let second = names.next();
+        let Some((shape, presence, used)) = reference::root(scope, name, second) else {
             let locals: Vec<&str> = self.locals.iter().map(|l| l.name.as_str()).collect();
             let finding = reference::unknown_name(scope, &locals, name, range);
             self.note(finding);
@@ -131,9 +139,11 @@ impl Checker<'_> {
             Presence::Always => null.then(|| format!("'{name}' may be null")),
         };
         // `answer.items` is there where `answer` is.
-        let proved = |words: &[&str]| reference::proved(&self.proofs, words);
-        let missing = missing
-            .filter(|_| !self.is_there(name) && !proved(words.get(..used).unwrap_or_default()));
+        let proved = match second.filter(|_| used == 2) {
+            Some(second) => reference::proved(&self.proofs, &[name, second]),
+            None => reference::proved(&self.proofs, &[name]),
+        };
+        let missing = missing.filter(|_| !self.is_there(name) && !proved);
         (Seen { shape, missing }, used - 1)
     }
 
@@ -143,22 +153,29 @@ impl Checker<'_> {
             || self.local("run").is_none() && reference::proved_ok(&self.proofs, name)
     }
 
-    fn step(&mut self, seen: &Seen, path: &[String], link: &Link<'_, '_>, root: &Expr<'_>) -> Seen {
-        let owner = if path.is_empty() { self.text(root).to_owned() } else { path.join(".") };
+    fn step(
+        &mut self,
+        seen: &Seen,
+        path: &[Cow<'_, str>],
+        link: &Link<'_, '_>,
+        root: &Expr<'_>,
+    ) -> Seen {
+        let text = if path.is_empty() { self.text(root) } else { "" };
+        let owner = || if path.is_empty() { text.to_owned() } else { path.join(".") };
         match link {
-            Link::Name(name, range) => self.field(&seen.shape, &owner, name, range.clone()),
+            Link::Name(name, range) => self.field(&seen.shape, owner, name, range.clone()),
             Link::Index(index) => match &seen.shape {
                 Shape::List(item, bounds) => {
                     let mut item = Seen::of((**item).clone());
                     if bounds.min.is_none_or(|min| *index as u64 >= min) {
-                        item.missing = Some(format!("'{owner}' may have fewer items"));
+                        item.missing = Some(format!("'{}' may have fewer items", owner()));
                     }
                     item
                 }
                 Shape::Any => Seen::any(),
                 other => {
                     let range = self.range_of(root);
-                    let message = format!("'{owner}' has no items: it is {}", describe(other));
+                    let message = format!("'{}' has no items: it is {}", owner(), describe(other));
                     self.add(code::NOT_A_LIST, range, message, None);
                     Seen::any()
                 }
@@ -167,7 +184,7 @@ impl Checker<'_> {
                 self.need(subscript);
                 match &seen.shape {
                     Shape::List(item, _) => Seen {
-                        missing: Some(format!("'{owner}' may have fewer items")),
+                        missing: Some(format!("'{}' may have fewer items", owner())),
                         ..Seen::of((**item).clone())
                     },
                     _ => Seen::any(),
@@ -176,10 +193,17 @@ impl Checker<'_> {
         }
     }
 
-    fn field(&mut self, shape: &Shape, owner: &str, name: &str, range: Range<usize>) -> Seen {
+    fn field(
+        &mut self,
+        shape: &Shape,
+        owner: impl Fn() -> String,
+        name: &str,
+        range: Range<usize>,
+    ) -> Seen {
         if let Shape::List(item, _) = shape
             && !is_empty_list(shape)
         {
+            let owner = owner();
             let message = format!("'{owner}' is a list and has no field '{name}'");
             let known = matches!(&**item, Shape::Object(o) if o.field(name).is_some());
             let help = if known {

@@ -1,4 +1,6 @@
 //! The statements of templates: loops, conditions, names.
+use std::sync::LazyLock;
+
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{Expr, ForLoop, IfCond, Stmt};
 
@@ -177,7 +179,7 @@ impl Checker<'_> {
             (true, target) => self.assign(target, &Seen::any()),
             (false, target) => self.assign(target, &item),
         }
-        self.bind("loop", Seen::of(loop_shape()));
+        self.bind("loop", Seen::of(LOOP.clone()));
         if let Some(filter) = &each.filter_expr {
             self.test(filter);
             facts(filter, true, &mut self.proofs);
@@ -230,7 +232,8 @@ pub fn values(object: &Object) -> Shape {
     shapes.reduce(|a, b| union(&a, &b).unwrap_or(Shape::Any)).unwrap_or(Shape::Any)
 }
 
-fn loop_shape() -> Shape {
+/// What `loop` holds.
+static LOOP: LazyLock<Shape> = LazyLock::new(|| {
     let whole = || Shape::Integer(Range::default());
     Shape::object([
         ("index", whole()),
@@ -243,4 +246,4 @@ fn loop_shape() -> Shape {
         ("depth", whole()),
         ("depth0", whole()),
     ])
-}
+});

@@ -159,6 +159,15 @@ const RIGHT: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn brackets_that_nest_too_deep_are_refused_before_they_are_parsed() {
+    let nested = |deep: usize| format!("{{{{ {}x{} }}}}", "f(".repeat(deep), ")".repeat(deep));
+    let finding = Template::parse(&nested(33)).err().map(|finding| finding.message);
+    assert_eq!(finding.as_deref(), Some("brackets more than 32 deep"));
+    assert!(Template::parse(&nested(32)).is_ok());
+    assert!(Template::parse(&format!("{}{}", nested(20), nested(20))).is_ok());
+}
+
+#[test]
 fn a_template_renders_as_it_is_written() {
     let mut wrong = Vec::new();
     for (source, expected) in RIGHT {
@@ -279,7 +288,7 @@ fn indent(text: &str) -> String {
 fn mentions_are_root_names_with_their_paths_and_guards() {
     let mentions = |source: &str| -> Vec<String> {
         let template = Template::parse(source).expect("a template");
-        let lines = template.mentions().into_iter().map(|m| {
+        let lines = template.mentions().iter().map(|m| {
             assert_eq!(&source[m.range.clone()], m.name);
             let guard = if m.guarded { "?" } else { "" };
             format!("{}{guard}: {}", m.name, m.path.join("."))

@@ -15,6 +15,8 @@ use crate::trace::report::{RunReport, StepReport};
 use crate::workflow::Workflow;
 use crate::workflow::case::{Case, Ending, Expect, ExpectedFailure, ExpectedStep, same};
 
+mod count;
+
 /// Most differences that one case is told.
 const TOLD: usize = 20;
 
@@ -62,9 +64,13 @@ pub fn play(
     let deadline = case.deadline.map_or(bound, |own| own.min(bound));
     let id = RunId::new(case.seed);
     let run = Run::new(id, workflow.clone(), case.input.clone(), deadline, case.seed);
-    let report = play_one(world, run).map(|ended| ended.run.report(started_at, ended.at));
+    let ended = play_one(world, run);
+    let report = ended.as_ref().map(|ended| ended.run.report(started_at, ended.at));
     let report = report.unwrap_or_default();
-    let differences = judge(&case.expect, &case.input, &report);
+    // First, as what follows from it may be all the rest.
+    let mut differences = ended.map_or_else(Vec::new, |ended| count::miscounted(case, &ended.run));
+    differences.extend(judge(&case.expect, &case.input, &report));
+    differences.truncate(TOLD);
     Ok(Played { report, differences })
 }
 

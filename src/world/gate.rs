@@ -1,83 +1,102 @@
-//! The providers' gates in virtual time, with those who wait before them in line.
+//! The providers' doors in virtual time: the same as live, asked by whoever plays.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::domain::failure::Failure;
 use crate::domain::provider::Limits;
-use crate::policy::permit::{Kind, Traffic, Window};
-use crate::policy::rate::{Gate, Pass};
+use crate::policy::door::{Ask, Door, End, Next, View};
+use crate::policy::permit::{Kind, Traffic};
+use crate::policy::queue::{Party, Ticket};
 
-/// A place in line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ticket(u64);
+/// A place before or behind the door of one provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) provider: String,
+    pub(super) ticket: Ticket,
+}
+
+/// What is to be done for those who wait before one door.
+pub(super) enum Call {
+    Send(Place),
+    TurnAway(Place, Failure),
+    /// Nothing now; ask again then, where that was not said before.
+    Wait(Option<Duration>),
+}
 
 #[derive(Default)]
 pub(super) struct Gates {
-    gates: BTreeMap<String, Line>,
-    tickets: u64,
+    doors: BTreeMap<String, Watched>,
 }
 
-struct Line {
-    gate: Gate,
-    window: Window,
-    waiting: VecDeque<(Ticket, u64)>,
+struct Watched {
+    door: Door,
+    /// The times at which it will be asked again already: the earliest counts.
     opens: Option<Duration>,
 }
 
 impl Gates {
     pub(super) fn add(&mut self, name: &str, limits: Limits) {
-        let (window, waiting) = (Window::default(), VecDeque::new());
-        let line = Line { gate: Gate::new(limits), window, waiting, opens: None };
-        self.gates.insert(name.to_owned(), line);
+        let watched = Watched { door: Door::new(name, limits), opens: None };
+        self.doors.insert(name.to_owned(), watched);
     }
 
-    pub(super) fn queue(&mut self, name: &str, tokens: u64) -> Ticket {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
-        if let Some(line) = self.gates.get_mut(name) {
-            line.waiting.push_back((ticket, tokens));
-        }
-        ticket
+    pub(super) fn line_up(&mut self, name: &str, ask: Ask, now: Duration) -> Option<Place> {
+        let ticket = self.doors.get_mut(name)?.door.line_up(ask, now);
+        Some(Place { provider: name.to_owned(), ticket })
     }
 
-    /// Lets the first in line through, if the gate is open.
-    pub(super) fn pass(&mut self, name: &str, now: Duration) -> Option<Ticket> {
-        let line = self.gates.get_mut(name)?;
-        let (ticket, tokens) = *line.waiting.front()?;
-        match line.gate.enter(now, tokens) {
-            Pass::Open => {
-                line.waiting.pop_front();
-                Some(ticket)
-            }
-            Pass::Slot => None,
-            Pass::Until(at) => {
-                line.opens = Some(at);
-                None
+    pub(super) fn next(&mut self, name: &str, now: Duration) -> Call {
+        let Some(watched) = self.doors.get_mut(name) else { return Call::Wait(None) };
+        let place = |ticket| Place { provider: name.to_owned(), ticket };
+        match watched.door.next(now) {
+            Next::Send(ticket) => Call::Send(place(ticket)),
+            Next::TurnAway(ticket, failure) => Call::TurnAway(place(ticket), failure),
+            Next::Wait(at) => {
+                let known = watched.opens.filter(|known| *known > now);
+                let new = at.filter(|at| known.is_none_or(|known| *at < known));
+                watched.opens = new.or(known);
+                Call::Wait(new)
             }
         }
     }
 
-    /// When to ask again, where the last answer was a time: said once.
-    pub(super) fn opens_at(&mut self, name: &str) -> Option<Duration> {
-        self.gates.get_mut(name)?.opens.take()
+    pub(super) fn withdraw(&mut self, place: &Place, party: &Party) {
+        if let Some(watched) = self.doors.get_mut(&place.provider) {
+            watched.door.withdraw(party, place.ticket);
+        }
+    }
+
+    pub(super) fn alive(&mut self, place: &Place) {
+        if let Some(watched) = self.doors.get_mut(&place.provider) {
+            watched.door.alive(place.ticket);
+        }
+    }
+
+    pub(super) fn leave(&mut self, place: &Place, end: End<'_>, now: Duration) {
+        if let Some(watched) = self.doors.get_mut(&place.provider) {
+            watched.door.leave(place.ticket, end, now);
+        }
+    }
+
+    pub(super) fn view(&self, name: &str, model: &str, now: Duration) -> View {
+        self.doors.get(name).map(|watched| watched.door.view(model, now)).unwrap_or_default()
+    }
+
+    pub(super) fn is_calm(&self) -> bool {
+        self.doors.values().all(|watched| watched.door.is_calm())
     }
 
     /// Counts an attempt among those of ten minutes.
     pub(super) fn count(&mut self, name: &str, kind: Kind, now: Duration) {
-        if let Some(line) = self.gates.get_mut(name) {
-            line.window.count(kind, now);
+        if let Some(watched) = self.doors.get_mut(name) {
+            watched.door.count(kind, now);
         }
     }
 
     /// What was counted for each provider in the last ten minutes.
     pub(super) fn traffic(&mut self, now: Duration) -> BTreeMap<String, Traffic> {
-        let lines = self.gates.iter_mut();
-        lines.map(|(name, line)| (name.clone(), line.window.traffic(now))).collect()
-    }
-
-    pub(super) fn leave(&mut self, name: &str) {
-        if let Some(line) = self.gates.get_mut(name) {
-            line.gate.leave();
-        }
+        let doors = self.doors.iter_mut();
+        doors.map(|(name, watched)| (name.clone(), watched.door.traffic(now))).collect()
     }
 }

@@ -11,12 +11,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-use gate::{Gates, Ticket};
+use gate::{Call, Gates, Place};
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::AttemptId;
 use crate::domain::provider::{Dialect, Limits, ProviderSettings};
 use crate::domain::time::Timestamp;
+use crate::policy::door::{Ask, End};
 use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
 use crate::provider::{Broken, Reply};
 use crate::run::{Effect, Launch, Run};
@@ -38,7 +39,7 @@ enum What {
     Arrive(Guest),
     Wake(Guest),
     Update(Guest, AttemptId, usize),
-    /// A provider's minute opens.
+    /// A provider's door is asked again.
     Open(String),
 }
 
@@ -54,8 +55,9 @@ struct Lodger {
 
 /// An attempt that has been sent.
 struct Playing {
-    provider: String,
+    place: Place,
     script: Script,
+    alive: bool,
     tokens: u64,
     seen: usize,
 }
@@ -75,7 +77,7 @@ pub struct World {
     simulations: BTreeMap<String, Simulation>,
     gates: Gates,
     lodgers: Vec<Lodger>,
-    waiting: BTreeMap<Ticket, (Guest, Launch)>,
+    waiting: BTreeMap<Place, (Guest, Launch)>,
     queue: BinaryHeap<Reverse<Due>>,
     foreseen: u64,
 }
@@ -153,6 +155,12 @@ impl World {
             let traffic = self.gates.traffic(now.since_start());
             lodger.run.see_traffic(|name| traffic.get(name).copied().unwrap_or_default());
         }
+        if self.gates.is_calm() {
+            lodger.run.see_no_path();
+        } else {
+            let (gates, at) = (&self.gates, now.since_start());
+            lodger.run.see_paths(|provider, model| gates.view(provider, model, at));
+        }
         for effect in event(&mut lodger.run, local) {
             match effect {
                 Effect::Launch(launch) => self.launch(guest, *launch, now),
@@ -182,32 +190,47 @@ impl World {
             self.gates.count(provider, *kind, now.since_start());
         }
         let provider = launch.provider.clone();
-        let tokens = launch.prompt_tokens + u64::from(launch.exchange.max_tokens);
-        let ticket = self.gates.queue(&provider, tokens);
-        self.waiting.insert(ticket, (guest, launch));
+        let ask = Ask {
+            party: launch.party.clone(),
+            model: launch.exchange.profile.id.clone(),
+            tokens: launch.prompt_tokens + u64::from(launch.exchange.max_tokens),
+            until: now.since_start() + launch.ends_in,
+            epoch: 0,
+        };
+        let place = self.gates.line_up(&provider, ask, now.since_start());
+        self.waiting.extend(place.map(|place| (place, (guest, launch))));
         self.admit(&provider, now);
     }
 
-    /// Sends what a provider's gate lets through, first come first served.
+    /// Does for those who wait before a provider's door what it says.
     fn admit(&mut self, provider: &str, now: Timestamp) {
-        while let Some(ticket) = self.gates.pass(provider, now.since_start()) {
-            let Some((guest, launch)) = self.waiting.remove(&ticket) else {
-                self.gates.leave(provider);
-                continue;
-            };
-            self.send(guest, launch, now);
-        }
-        if let Some(at) = self.gates.opens_at(provider) {
-            self.foresee(Timestamp::after_start(at), What::Open(provider.to_owned()));
+        loop {
+            match self.gates.next(provider, now.since_start()) {
+                Call::Send(place) => match self.waiting.remove(&place) {
+                    Some((guest, launch)) => self.send(guest, launch, place, now),
+                    None => self.gates.leave(&place, End::Closed, now.since_start()),
+                },
+                Call::TurnAway(place, failure) => {
+                    let Some((guest, launch)) = self.waiting.remove(&place) else { continue };
+                    let attempt = launch.attempt;
+                    self.feed(guest, now, |run, at| run.turned_away(attempt, failure, at));
+                }
+                Call::Wait(at) => {
+                    if let Some(at) = at.map(Timestamp::after_start) {
+                        self.foresee(at, What::Open(provider.to_owned()));
+                    }
+                    return;
+                }
+            }
         }
     }
 
-    fn send(&mut self, guest: Guest, launch: Launch, now: Timestamp) {
-        let Launch { attempt, provider, exchange, .. } = launch;
-        let Some(simulation) = self.simulations.get(&provider) else { return };
+    fn send(&mut self, guest: Guest, launch: Launch, place: Place, now: Timestamp) {
+        let Launch { attempt, exchange, .. } = launch;
+        let Some(simulation) = self.simulations.get(&place.provider) else { return };
         let script = simulation.plan_exchange(&exchange);
         let first = script.updates.first().map(|(at, _)| now + *at);
-        let playing = Playing { provider, script, tokens: 0, seen: 0 };
+        let playing = Playing { place, script, alive: false, tokens: 0, seen: 0 };
         self.lodgers[guest.0].playing.insert(attempt, playing);
         if let Some(at) = first {
             self.foresee(at, What::Update(guest, attempt, 0));
@@ -221,6 +244,13 @@ impl World {
         if let Some((next, _)) = playing.script.updates.get(index + 1) {
             let next = now + next.saturating_sub(at);
             self.foresee(next, What::Update(guest, attempt, index + 1));
+        }
+        let Some(playing) = self.lodgers[guest.0].playing.get_mut(&attempt) else { return };
+        let alive = matches!(update, Update::FirstToken | Update::Piece { .. });
+        if alive && !std::mem::replace(&mut playing.alive, true) {
+            let place = playing.place.clone();
+            self.gates.alive(&place);
+            self.admit(&place.provider, now);
         }
         let Some(playing) = self.lodgers[guest.0].playing.get_mut(&attempt) else { return };
         match update {
@@ -257,17 +287,42 @@ impl World {
         reply: Result<Reply, Broken>,
         now: Timestamp,
     ) {
-        self.forget(guest, attempt, now);
+        let end = match &reply {
+            Ok(reply) => End::Answered(&reply.usage),
+            Err(broken) => End::Failed(&broken.failure, broken.usage.as_ref()),
+        };
+        let place = self.leave(guest, attempt, end, now);
         self.feed(guest, now, |run, at| run.replied(attempt, reply, at));
+        // After the run has heard of it, as it is where each lives by itself.
+        if let Some(place) = place {
+            self.admit(&place.provider, now);
+        }
     }
 
-    /// An attempt has ended or was cancelled: its slot is given to the next in line.
+    /// An attempt was cancelled: its place is given to the next in line.
     fn forget(&mut self, guest: Guest, attempt: AttemptId, now: Timestamp) {
-        self.waiting.retain(|_, (g, launch)| (*g, launch.attempt) != (guest, attempt));
-        if let Some(playing) = self.lodgers[guest.0].playing.remove(&attempt) {
-            self.gates.leave(&playing.provider);
-            self.admit(&playing.provider, now);
+        let of = |(g, launch): &(Guest, Launch)| (*g, launch.attempt) == (guest, attempt);
+        let waiting = self.waiting.iter().find(|(_, waits)| of(waits));
+        let waiting = waiting.map(|(place, (_, launch))| (place.clone(), launch.party.clone()));
+        if let Some((place, party)) = waiting {
+            self.waiting.remove(&place);
+            self.gates.withdraw(&place, &party);
         }
+        if let Some(place) = self.leave(guest, attempt, End::Closed, now) {
+            self.admit(&place.provider, now);
+        }
+    }
+
+    fn leave(
+        &mut self,
+        guest: Guest,
+        attempt: AttemptId,
+        end: End<'_>,
+        now: Timestamp,
+    ) -> Option<Place> {
+        let place = self.lodgers[guest.0].playing.remove(&attempt)?.place;
+        self.gates.leave(&place, end, now.since_start());
+        Some(place)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Workflows from YAML, in every regime, by the thousand.
 
+mod gates;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -60,7 +60,9 @@ impl Audit {
         assert!(machine.outcome().is_none());
         // The machine looks at the time first: to it an attempt that ends with the run's time is in flight, and closed.
         let late = now >= machine.end_at();
-        if late && matches!(event, Event::Ended { .. } | Event::Failed { .. }) {
+        let ends =
+            matches!(event, Event::Ended { .. } | Event::Failed { .. } | Event::TurnedAway { .. });
+        if late && ends {
             return;
         }
         match event {
@@ -74,6 +76,12 @@ impl Audit {
             }
             Event::Failed { attempt, .. } => {
                 self.in_flight.remove(attempt);
+            }
+            Event::TurnedAway { attempt, .. } => {
+                let sent = machine.attempt(*attempt).is_some_and(|a| a.sent.is_some());
+                if !sent && self.in_flight.remove(attempt) {
+                    *self.launched.entry(self.places[attempt]).or_default() -= 1;
+                }
             }
             Event::Prepared { step, round, result } if *round == self.round[step.at()] => {
                 // A drawn failure may be of any class, and stands for itself.
@@ -298,7 +306,9 @@ impl Audit {
     pub fn wakeups_most(&self, machine: &Machine, told: &[(Event, Signals, Timestamp)]) -> usize {
         let items: usize = machine.steps().map(|step| step.items().count()).sum();
         let closings = told.iter().filter(|(_, signals, _)| !signals.closed_for.is_empty()).count();
-        let failures = told.iter().filter(|(event, ..)| matches!(event, Event::Failed { .. }));
+        let failures = told
+            .iter()
+            .filter(|(event, ..)| matches!(event, Event::Failed { .. } | Event::TurnedAway { .. }));
         let attempts = machine.attempts().count();
         10 + self.plan.steps.len() + 3 * attempts + items * (1 + closings + failures.count())
     }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use punctual::domain::failure::{About, Failure, FailureClass, Scope};
@@ -11,6 +12,7 @@ use punctual::domain::message::Usage;
 use punctual::domain::plan::{Plan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{AttemptSpec, Event, Prepared, Signals, Verdict};
+use punctual::policy::health::Why;
 use punctual::policy::permit::Traffic;
 
 /// Most items of a drawn list.
@@ -115,7 +117,14 @@ impl World {
             .paths
             .iter()
             .map(|_| if self.draw.percent(20) { self.draw.millis(30_000) } else { Duration::ZERO });
-        Signals { closed_for: closed.collect(), traffic }
+        let closed_for: Vec<Duration> = closed.collect();
+        let why = closed_for.iter().map(|closed| {
+            let event = self.failure().throttle().filter(|_| !closed.is_zero());
+            event.map(|event| Arc::new(Why { event, said: "drawn".to_owned() }))
+        });
+        let why = why.collect();
+        let line_for = plan.paths.iter().map(|_| self.draw.tailed(900, 20, 40_000)).collect();
+        Signals { closed_for, why, line_for, traffic, windows: Vec::new() }
     }
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {
@@ -173,6 +182,11 @@ impl World {
         }
         let queued = if self.draw.percent(70) { Duration::ZERO } else { self.draw.millis(5_000) };
         let mut time = now + queued;
+        if self.draw.percent(self.trouble / 2) {
+            let failure = self.failure();
+            self.at(time, Event::TurnedAway { attempt, failure });
+            return;
+        }
         if self.draw.percent(self.trouble / 4) {
             let (failure, usage) = (self.failure(), Usage::default());
             self.at(time, Event::Failed { attempt, failure, usage });

@@ -6,6 +6,8 @@ use tokio::task::JoinSet;
 
 use super::super::house::{House, is_simulated};
 use super::super::list::key_state;
+use super::super::outage::{LOOKED_AT, Outage, outages};
+use super::super::place::State;
 use super::super::probe::reach;
 use super::super::terminal::Style;
 use super::Finding;
@@ -57,6 +59,15 @@ pub async fn findings(house: &House) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Providers of the file that refused their key or their account when they were last asked.
+pub fn refused(house: &House, state: &State) -> Vec<Finding> {
+    let kept = state.store().map(|store| store.latest(LOOKED_AT).reports).unwrap_or_default();
+    let providers = &house.catalog.configuration.providers;
+    let known = |outage: &Outage| providers.iter().any(|one| one.name == outage.provider);
+    let found = outages(&kept).into_iter().filter(known);
+    found.map(|outage| Finding::note(outage.what(), outage.advice())).collect()
 }
 
 /// A provider of the file whose key is not there, or that this build does not speak.

@@ -144,7 +144,7 @@ fn unheld(workflow: &Workflow) -> Plan {
             each.max_parallel = u32::try_from(FAN_OUT_MAX).unwrap_or(u32::MAX);
         }
         // The order alone of other steps shows in `run.status`.
-        if !mentions(content).iter().any(|name| *name == "run") {
+        if !mentions(content).contains(&"run") {
             step.needs.retain(|need| need.kind != NeedKind::Order);
         }
     }

@@ -28,7 +28,9 @@ pub fn lines(differences: &[Difference], report: &RunReport, terminal: Terminal)
         lines.extend(one(found, width, terminal));
     }
     let behind = report.steps.iter().filter(|step| is_behind(step, differences, report));
-    let behind: Vec<&StepReport> = behind.collect();
+    let mut behind: Vec<&StepReport> = behind.collect();
+    // What failed tells more than what came through.
+    behind.sort_by_key(|step| matches!(step.status.as_str(), "ok" | "skipped"));
     for step in behind.iter().take(STEPS) {
         lines.extend(attempts(step, width));
     }
@@ -49,7 +51,19 @@ fn one(found: &Difference, width: usize, terminal: Terminal) -> Vec<String> {
         return lines;
     }
     lines.push(found.pointer.clone());
-    if found.expected.is_some() || found.got.is_some() {
+    if found.pointer == "/failure/message" {
+        // Which words are other is seen in whole sentences alone.
+        for (label, side, style) in
+            [("expected", &found.expected, Style::Good), ("got", &found.got, Style::Bad)]
+        {
+            let text = side.as_ref().and_then(Value::as_str).unwrap_or("nothing");
+            let head = format!("  {label:<9}");
+            for (at, line) in wrap(text, width.saturating_sub(11)).into_iter().enumerate() {
+                let before = if at == 0 { head.as_str() } else { "           " };
+                lines.push(terminal.paint(style, format!("{before}{line}")).to_string());
+            }
+        }
+    } else if found.expected.is_some() || found.got.is_some() {
         let (expected, got) = texts(found, width.saturating_sub(11));
         lines.push(terminal.paint(Style::Good, format!("  expected {expected}")).to_string());
         lines.push(terminal.paint(Style::Bad, format!("  got      {got}")).to_string());

@@ -45,6 +45,10 @@ pub struct Stage {
     pub unreadable: Vec<String>,
     /// The errors behind that.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many problems that is, as a person counts them: each error, and each thing that is not there.
+    pub problems: usize,
+    /// Cases that are not run because of them, as far as they can be counted.
+    pub lost: usize,
 }
 
 impl Stage {
@@ -70,6 +74,7 @@ impl Stage {
             stage.file(Path::new(file), place);
         }
         Diagnostic::sort(&mut stage.diagnostics);
+        stage.problems += stage.diagnostics.len();
         stage
     }
 
@@ -100,7 +105,7 @@ impl Stage {
         }
         if names.is_empty() {
             let missing = catalog.diagnostics.iter().find(|found| found.code == NO_FOLDER);
-            self.unreadable.push(missing.map_or_else(
+            self.absent(missing.map_or_else(
                 || "there is no workflow here; one is a file workflows/NAME.yaml".to_owned(),
                 |found| format!("{}: make it, or name another with --dir", found.message),
             ));
@@ -148,7 +153,7 @@ impl Stage {
             file.to_owned()
         };
         if let Err(error) = std::fs::metadata(&file) {
-            self.unreadable.push(unreadable(&shown(&file), &error));
+            self.absent(unreadable(&shown(&file), &error));
             return;
         }
         let folder: PathBuf = place.dir.clone().unwrap_or_else(|| folder_of(&file));
@@ -183,6 +188,7 @@ impl Stage {
         };
         if !problems.is_empty() {
             let lost = cases.written.saturating_sub(cases.list.len());
+            self.lost += lost;
             let what = match lost {
                 0 => "errors".to_owned(),
                 lost => format!("errors: {} not run", count(lost, "case")),
@@ -199,10 +205,17 @@ impl Stage {
     /// A workflow that cannot be run: its cases are not passed over in silence.
     fn broken(&mut self, file: &str, diagnostics: &[Diagnostic], cases: Option<&Cases>) {
         let lost = cases.map_or(0, |cases| cases.written);
+        self.lost += lost;
         let what =
             if lost == 0 { String::new() } else { format!(": {} not run", count(lost, "case")) };
         self.unreadable.push(format!("{file} has errors{what}"));
         self.diagnostics.extend(diagnostics.iter().filter(|found| found.is_error()).cloned());
+    }
+
+    /// What is not there at all.
+    fn absent(&mut self, why: String) {
+        self.problems += 1;
+        self.unreadable.push(why);
     }
 
     fn missing(&mut self, name: &str, catalog: &Catalog) {
@@ -210,7 +223,7 @@ impl Stage {
         let meant = did_you_mean(name, names.iter().copied());
         let meant = meant.map(|meant| format!("; did you mean '{meant}'?")).unwrap_or_default();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        self.unreadable.push(format!("there is no workflow '{name}'{meant} (there is: {there})"));
+        self.absent(format!("there is no workflow '{name}'{meant} (there is: {there})"));
     }
 }
 

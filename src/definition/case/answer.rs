@@ -29,7 +29,7 @@ impl Lowering<'_> {
         what: &str,
     ) -> Vec<StepAnswers> {
         let mut answers = Vec::new();
-        for (key, value) in self.reader.entries(node, &format!("{what}: `answers`")) {
+        for (key, value) in self.reader.entries(node, format!("{what}: `answers`")) {
             let Some(step) = self.asked(key, workflow, what) else { continue };
             let WorkContent::Prompt(prompt) = &step.work else { continue };
             let asked = Asked {
@@ -99,7 +99,7 @@ impl Lowering<'_> {
         }
         let entries = self.reader.map(node, &keys::ATTEMPTS);
         let Some((_, list)) = entries.first() else { return Vec::new() };
-        let items = self.reader.items(list, &format!("{}: `$attempts`", asked.what));
+        let items = self.reader.items(list, format!("{}: `$attempts`", asked.what));
         if items.is_empty() && matches!(list.kind, Kind::List(_)) {
             self.reader
                 .error(NOT_AN_ANSWER, &list.span, format!("{}: `$attempts` is empty", asked.what))

@@ -106,7 +106,7 @@ impl Lowering<'_> {
 
     /// The content of a file: the value of a `.json`, the text of any other.
     fn included(&mut self, node: &Node, what: &str) -> Option<Value> {
-        let name = self.reader.text(node, &format!("{what}: `{FILE}`"))?.value;
+        let name = self.reader.text(node, format!("{what}: `{FILE}`"))?.value;
         self.files.push(self.context.shelf.path(&name));
         let source = match self.context.shelf.read(&name) {
             Ok(source) => source,

@@ -28,7 +28,7 @@ impl Lowering<'_> {
                 let read = if matches!(node.kind, Kind::List(_)) { "list" } else { "mapping" };
                 let message = format!("{what} must be an expression; YAML reads a {read} here");
                 self.reader.error(NOT_AN_EXPRESSION, &node.span, message).help(
-                    "an expression is one bare value; where it holds ': ', or starts with [ or {, write it as a block (`|`)",
+                    "an expression is one bare value; where it holds `: `, or starts with [ or {, write it as a block (`|`)",
                 );
                 return None;
             }

@@ -142,12 +142,12 @@ impl RawConfiguration {
                 "providers" => {
                     let entries = reader.entries(value, "`providers`");
                     raw.providers =
-                        entries.into_iter().map(|(k, v)| RawProvider::read(reader, k, v)).collect();
+                        entries.iter().map(|(k, v)| RawProvider::read(reader, k, v)).collect();
                 }
                 "models" => {
                     let entries = reader.entries(value, "`models`");
                     raw.models =
-                        entries.into_iter().map(|(k, v)| RawModel::read(reader, k, v)).collect();
+                        entries.iter().map(|(k, v)| RawModel::read(reader, k, v)).collect();
                 }
                 "defaults" => raw.read_defaults(reader, value),
                 _ => raw.limits = server_limits(reader, value),

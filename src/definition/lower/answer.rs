@@ -92,7 +92,7 @@ impl Lowering<'_> {
     pub(super) fn inline_schema(&mut self, node: &Node, owner: &str) -> Option<Typed> {
         let schema = to_json(node);
         match Schema::compile(schema.clone()) {
-            Ok(_) => Some(Typed::embedded(schema)),
+            Ok(ready) => Some(Typed::embedded(schema, ready)),
             Err(error) => {
                 let place = node.at_pointer(&error.pointer).unwrap_or(node);
                 let message = format!("{owner}: {}", error.message);
@@ -115,7 +115,7 @@ impl Lowering<'_> {
             }
         };
         match Schema::compile(schema.clone()) {
-            Ok(_) => Some(Typed::embedded(schema)),
+            Ok(ready) => Some(Typed::embedded(schema, ready)),
             Err(error) => {
                 // JSON is YAML but for rare escapes; where the tree cannot be had the file's start must do.
                 let page = Page::parse(source.clone(), &mut Vec::new());

@@ -1,6 +1,7 @@
 //! A step on its way from raw to plan: its texts parsed, its answer typed, its needs collected.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use crate::definition::lower::Lowering;
 use crate::definition::lower::answer::Expected;
@@ -35,6 +36,7 @@ pub enum Sight {
 pub struct Draft<'r> {
     /// What the file says.
     pub raw: &'r RawStep<'r>,
+    owner: Arc<str>,
     /// Its settings, defaults merged in.
     pub settings: RawSettings,
     /// Where the step names its model.
@@ -118,14 +120,14 @@ impl Draft<'_> {
     }
 
     /// How findings in it begin.
-    pub fn owner(&self) -> String {
-        owner(self.raw)
+    pub fn owner(&self) -> Arc<str> {
+        Arc::clone(&self.owner)
     }
 }
 
 /// How findings in a step begin.
-pub fn owner(raw: &RawStep<'_>) -> String {
-    format!("step '{}'", raw.key.name)
+pub fn owner(raw: &RawStep<'_>) -> Arc<str> {
+    format!("step '{}'", raw.key.name).into()
 }
 
 impl Lowering<'_> {
@@ -143,7 +145,7 @@ impl Lowering<'_> {
         let system = raw.system.as_ref().and_then(|text| self.template(text, of_system, &owner));
         let each = raw.each.as_ref().and_then(|text| self.expression(text, &owner));
         let when = raw.when.as_ref().and_then(|text| self.expression(text, &owner));
-        let value = self.value_fields(raw);
+        let value = self.value_fields(raw, &owner);
         let mut texts = |list: &[RawText<'r>]| {
             list.iter().filter_map(|text| self.expression(text, &owner)).collect::<Vec<_>>()
         };
@@ -155,6 +157,7 @@ impl Lowering<'_> {
         };
         Draft {
             raw,
+            owner,
             settings: raw.settings.over(defaults),
             model_span: raw.settings.model.as_ref().map(|model| model.span.clone()),
             prompt,

@@ -14,8 +14,11 @@ pub const TOO_MANY_ITEMS: Code = Code("P0613");
 impl Lowering<'_> {
     /// Whether the file has an `each` that could not be read: its items are not missing, then.
     pub(super) fn says_each(&self, draft: &Draft<'_>) -> bool {
-        let pointer = format!("/steps/{}/each", draft.name());
-        draft.raw.each.is_none() && self.reader.page.root.at_pointer(&pointer).is_some()
+        let written = || {
+            let pointer = format!("/steps/{}/each", draft.name());
+            self.reader.page.root.at_pointer(&pointer).is_some()
+        };
+        draft.raw.each.is_none() && !self.reader.found.is_empty() && written()
     }
 
     /// Refuses a list that can never be run: its `$min`, or its items as written, are too many.

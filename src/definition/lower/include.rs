@@ -37,6 +37,9 @@ impl Lowering<'_> {
         file: Option<&str>,
         owner: &str,
     ) -> Option<Library> {
+        if found.is_empty() {
+            return Some(Library::default());
+        }
         let mut walk = Walk { open: file.map(name).into_iter().collect(), ..Walk::default() };
         self.follow(found, (origin, 1), &mut walk, owner);
         if walk.broken {

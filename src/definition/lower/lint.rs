@@ -20,6 +20,7 @@ use crate::expression::{Expression, Mention};
 mod bound;
 mod deadline;
 mod hold;
+mod last;
 mod order;
 mod pace;
 mod price;
@@ -67,6 +68,7 @@ pub fn lint(reader: &mut Reader<'_>, subject: &Subject<'_>) {
     order::lint(reader, &look);
     split::lint(reader, &look);
     hold::lint(reader, &look);
+    last::lint(reader, &look);
     deadline::lint(reader, &look);
     verdict::lint(reader, &look);
     wording::lint(reader, &look);

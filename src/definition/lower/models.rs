@@ -119,7 +119,7 @@ impl<'a> Lowering<'a> {
         told: &mut Vec<String>,
     ) -> Option<&'a LogicalModel> {
         let configuration = self.context.configuration;
-        let names: Vec<&str> = configuration.models.iter().map(|m| m.name.as_str()).collect();
+        let names = || configuration.models.iter().map(|m| m.name.as_str()).collect::<Vec<_>>();
         let Some(name) = name else {
             told.push(owner.to_owned());
             self.reader
@@ -130,11 +130,14 @@ impl<'a> Lowering<'a> {
                 )
                 .help(format!(
                     "add `model:` to the step or to `defaults`; models: {}",
-                    list(&names)
+                    list(&names())
                 ));
             return None;
         };
         if let Some(model) = configuration.model(name) {
+            if !configuration.knows(name) {
+                self.stand_in(name, span, owner);
+            }
             return Some(model);
         }
         // A model that many steps share is reported once.
@@ -149,9 +152,28 @@ impl<'a> Lowering<'a> {
         } else {
             self.reader
                 .error(UNKNOWN_MODEL, span, format!("{owner}: no model '{name}'"))
-                .help(format!("{}models: {}", near(name, &names), list(&names)));
+                .help(format!("{}models: {}", near(name, &names()), list(&names())));
         }
         None
+    }
+
+    /// Warns, once a name, of a model that only the simulator lets pass.
+    fn stand_in(&mut self, name: &str, span: &Range<usize>, owner: &str) {
+        let end = format!(": no model '{name}'; the simulator answers with `balanced` for it");
+        if self.reader.found.iter().any(|found| found.message.ends_with(&end)) {
+            return;
+        }
+        let configured = &self.context.configuration.stood_for;
+        let names: Vec<&str> = match configured.as_slice() {
+            [] => vec!["quick", "balanced", "best"],
+            names => names.iter().map(String::as_str).collect(),
+        };
+        let near = near(name, &names);
+        let help = format!(
+            "{near}models: {}; others are named under `models` of punctual.yaml",
+            list(&names)
+        );
+        self.reader.warn(UNKNOWN_MODEL, span, format!("{owner}{end}")).help(help);
     }
 }
 

@@ -69,6 +69,23 @@ pub fn check_tool(name: &str, source: &Source, found: &mut Vec<Diagnostic>) {
 }
 
 impl Lowering<'_> {
+    /// Where a step has the name of something else, takes out what only follows from that: its texts mean the other.
+    pub(super) fn drop_consequences(&mut self, raw: &RawWorkflow<'_>) {
+        let names = raw.steps.iter().map(|step| step.key.name.as_str());
+        for name in names.filter(|name| RESERVED.contains(name)) {
+            let follows =
+                [format!(": '{name}' has no field "), format!("step '{name}' refers to itself")];
+            let (before, behind) = (format!("→ {name}"), format!("{name} →"));
+            let round = |message: &str| {
+                message.starts_with("steps wait for one another")
+                    && (message.contains(&before) || message.contains(&behind))
+            };
+            self.reader.found.retain(|found| {
+                !round(&found.message) && !follows.iter().any(|f| found.message.contains(f))
+            });
+        }
+    }
+
     pub(super) fn check_step_names(&mut self, raw: &RawWorkflow<'_>) {
         for step in &raw.steps {
             let name = step.key.name.as_str();

@@ -48,6 +48,8 @@ pub struct Typed {
     pub shape: Shape,
     /// The schema, where a JSON Schema stands in it.
     pub embedded: Option<Value>,
+    /// That schema as it was compiled to be checked, where it is the whole.
+    ready: Option<Schema>,
     /// Whether a problem hides the type.
     pub unknown: bool,
     /// How many parts it has, names resolved.
@@ -67,7 +69,15 @@ pub struct Shapes<'a> {
 impl Typed {
     /// A shape alone.
     pub fn of(shape: Shape) -> Self {
-        Self { shape, embedded: None, unknown: false, parts: 1, about: None, default: None }
+        Self {
+            shape,
+            embedded: None,
+            ready: None,
+            unknown: false,
+            parts: 1,
+            about: None,
+            default: None,
+        }
     }
 
     /// A type that a problem hides.
@@ -76,16 +86,17 @@ impl Typed {
     }
 
     /// A JSON Schema.
-    pub fn embedded(schema: Value) -> Self {
+    pub fn embedded(schema: Value, ready: Schema) -> Self {
         let shape = Schema::to_shape(&schema);
-        Self { embedded: Some(schema), ..Self::of(shape) }
+        Self { embedded: Some(schema), ready: Some(ready), ..Self::of(shape) }
     }
 
     /// The JSON Schema, checked. A shape's own was checked where it was read, pattern by pattern.
     pub fn compiled(&self) -> Result<Schema, SchemaError> {
-        match &self.embedded {
-            Some(schema) => Schema::compile(schema.clone()),
-            None => Ok(Schema::sound(Schema::of_shape(&self.shape))),
+        match (&self.ready, &self.embedded) {
+            (Some(ready), _) => Ok(ready.clone()),
+            (None, Some(schema)) => Schema::compile(schema.clone()),
+            (None, None) => Ok(Schema::shaped(self.shape.clone())),
         }
     }
 
@@ -321,7 +332,7 @@ impl<'a> Lowering<'a> {
         match inline(&Value::Object(outer)) {
             Ok(inlined) => {
                 let part = inlined.pointer("/properties/part").cloned().unwrap_or(Value::Null);
-                Typed { embedded: Some(part), ..typed }
+                Typed { embedded: Some(part), ready: None, ..typed }
             }
             Err(error) => {
                 let message = format!("{owner}: this reference is not yet supported: {error}");
@@ -335,6 +346,10 @@ impl<'a> Lowering<'a> {
 
     /// `string`, `low | high`, `Answer | null`, `[string] | null`.
     fn words(&mut self, text: &str, span: &std::ops::Range<usize>, owner: &str) -> Typed {
+        let text = text.trim();
+        if text != "null" && !text.contains('|') {
+            return self.word(text, span, owner);
+        }
         let mut parts: Vec<&str> = split_top(text);
         let before = parts.len();
         parts.retain(|part| *part != "null");

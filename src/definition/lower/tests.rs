@@ -143,6 +143,32 @@ steps:
 }
 
 #[test]
+fn a_model_that_nothing_knows_is_warned_of_where_the_simulator_stands_in() {
+    let text = "description: Answers.\ninput: {q: string}\nsteps:\n  \
+                a: {model: balancd, max_tokens: 100, prompt: '{{ input.q }}'}\n  \
+                b: {model: balancd, max_tokens: 100, prompt: '{{ a.text }}'}\n  \
+                c: {model: best, max_tokens: 100, prompt: '{{ b.text }}'}\n  \
+                d: {model: gpt-5, max_tokens: 100, prompt: '{{ c.text }}'}\noutput: {d: d.text}\n";
+    let told = |configuration: &Configuration| {
+        let lowered = lowered(text, configuration);
+        assert!(lowered.workflow.is_some());
+        let found = lowered.diagnostics.into_iter().filter(|found| found.code.0 == "P0504");
+        found.map(|found| found.to_string()).collect::<Vec<_>>()
+    };
+    let alone = told(&Configuration::simulated("calm", 1));
+    assert_eq!(alone.len(), 2, "{alone:?}");
+    assert!(alone[0].contains("warning[P0504]: step 'a': no model 'balancd'"), "{}", alone[0]);
+    assert!(
+        alone[0].contains("did you mean 'balanced'? models: quick, balanced, best"),
+        "{}",
+        alone[0]
+    );
+    let mut stands_in = Configuration::simulated("calm", 1);
+    stands_in.stood_for = vec!["balancd".to_owned(), "gpt-5".to_owned()];
+    assert!(told(&stands_in).is_empty(), "the file's own names");
+}
+
+#[test]
 fn a_plan_holds_the_models_it_needs_and_no_others() {
     let text = "description: d\nsteps: {a: {prompt: x, max_tokens: 9, model: quick}}\n";
     let flow = configured(text, SERVER);

@@ -9,9 +9,9 @@ use crate::definition::page::Spanned;
 use crate::definition::raw::{RawPrompt, RawText};
 use crate::definition::shelf::FileProblem;
 use crate::definition::source::Source;
-use crate::definition::yaml::{ContentMap, Node, advice};
+use crate::definition::yaml::{ContentMap, Kind, Node, Style, advice};
 use crate::domain::finding::Finding;
-use crate::expression::{Expression, code};
+use crate::expression::{Expression, NO_OPERATOR, code};
 use crate::template::{Located, Parsed};
 
 /// A parsed text.
@@ -155,8 +155,26 @@ impl Lowering<'_> {
                 &mut self.reader.found[last]
             }
         };
-        found.help.clone_from(&finding.help);
+        found.help = bare_words(finding, origin).or_else(|| finding.help.clone());
     }
+}
+
+/// What to write where words stand for an expression: YAML's own quotes are gone when the expression is read.
+fn bare_words(finding: &Finding, origin: Origin<'_>) -> Option<String> {
+    const MOST: usize = 60;
+    let Origin::Here(Node { kind: Kind::Scalar(scalar), .. }) = origin else { return None };
+    let quoted = matches!(scalar.style, Style::Double | Style::Single);
+    let text = scalar.text.trim();
+    let words = text.chars().all(|c| c.is_alphanumeric() || " ,.!?_-".contains(c));
+    let help = finding.help.as_deref().unwrap_or_default();
+    let fits = words
+        && text.len() <= MOST
+        && match finding.code {
+            code::UNKNOWN_NAME => quoted && !help.starts_with("did you mean"),
+            code::SYNTAX => help == NO_OPERATOR,
+            _ => false,
+        };
+    fits.then(|| format!("a text needs quotes of its own inside YAML's: '\"{text}\"'"))
 }
 
 /// A template that does not parse for a `??`, which the other language has: says so, with what to write.

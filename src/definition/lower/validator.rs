@@ -62,21 +62,21 @@ impl Lowering<'_> {
         if validator.raw.each.is_some() {
             self.reader.not_yet(
                 &name.span,
-                &format!("{owner}: a validator with `each`"),
+                format!("{owner}: a validator with `each`"),
                 "judge a step that puts the items together",
             );
         }
         if let Some(when) = &validator.raw.when {
             self.reader.not_yet(
                 &when.node.span,
-                &format!("{owner}: a validator with `when`"),
+                format!("{owner}: a validator with `when`"),
                 "let the validator's prompt decide, and pass",
             );
         }
         if target.raw.each.is_some() {
             self.reader.not_yet(
                 &name.span,
-                &format!("{owner}: judging the items of '{}'", name.value),
+                format!("{owner}: judging the items of '{}'", name.value),
                 "judge a step that puts the items together",
             );
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use crate::definition::lower::Lowering;
-use crate::definition::lower::draft::{Draft, owner};
+use crate::definition::lower::draft::Draft;
 use crate::definition::lower::scope::World;
 use crate::definition::lower::shape::{BAD_KEY, Typed};
 use crate::definition::lower::text::Text;
@@ -26,9 +26,12 @@ pub struct ValueField<'r> {
 
 impl Lowering<'_> {
     /// The expressions of a `value` step, and what has no place beside them.
-    pub(super) fn value_fields<'r>(&mut self, raw: &RawStep<'r>) -> Option<Vec<ValueField<'r>>> {
+    pub(super) fn value_fields<'r>(
+        &mut self,
+        raw: &RawStep<'r>,
+        owner: &str,
+    ) -> Option<Vec<ValueField<'r>>> {
         let value = raw.value.as_ref()?;
-        let owner = owner(raw);
         for (key, span) in model_keys(raw) {
             let message = format!("{owner} has both `value` and `{key}`");
             let help = if key == "prompt" {

@@ -296,4 +296,27 @@ steps:
 "#,
         },
     },
+    Entry {
+        code: "P0813",
+        title: "advice: a step that waits for its last item",
+        text: "With `min_ok` below 100% the step can do without some items, but those that fail are known only when their attempts are \
+               used up: one slow item holds the run. `cutoff_at` closes the step at that share of the deadline, once as many items as \
+               `min_ok` asks for are there.",
+        example: Example::Workflow {
+            wrong: r#"
+description: Answers every question.
+input:
+  questions: {$type: [string], $max: 8}
+steps:
+  answer: {each: input.questions, min_ok: 80%, max_tokens: 300, prompt: "{{ item }}"}
+"#,
+            right: r#"
+description: Answers every question.
+input:
+  questions: {$type: [string], $max: 8}
+steps:
+  answer: {each: input.questions, min_ok: 80%, cutoff_at: 60%, max_tokens: 300, prompt: "{{ item }}"}
+"#,
+        },
+    },
 ];

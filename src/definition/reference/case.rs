@@ -107,7 +107,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         code: "P0706",
         title: "more or fewer answers than items",
         text: "A step with `each` has one answer for each item, in the order of the input. More are an error; fewer are a warning, as \
-               the others are made up by shape and no `check` is asked of them. `null` says that this is meant.",
+               the others are made up by shape and no `check` is asked of them. `null` says that this is meant. Answers go by the items that are \
+               there: what an earlier fan-out has lost is no item of the step behind it. How many there are is then known \
+               in the run alone, so more or fewer answers fail the case in `punctual test`.",
         example: Example::Cases {
             workflow: SORT_ALL,
             wrong: r#"

@@ -70,7 +70,8 @@ models:
         code: "P0504",
         title: "an unknown model",
         text: "A step, `defaults`, `faster`, `stronger` or `same_as` names a logical model that `punctual.yaml` does not have. \
-               Workflows name logical models (`quick`), never a vendor's ids, so that one file can change them all.",
+               Workflows name logical models (`quick`), never a vendor's ids, so that one file can change them all. Without a configuration the simulator knows `quick`, \
+               `balanced` and `best`; any other name is warned of, and `balanced` answers for it.",
         example: Example::Workflow {
             wrong: r#"
 description: Answers a question.

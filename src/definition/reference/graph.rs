@@ -210,7 +210,7 @@ description: Answers every question.
 input:
   questions: {$type: [string], $max: 8}
 steps:
-  answer: {each: input.questions, min_ok: 80%, max_tokens: 300, prompt: "{{ item }}"}
+  answer: {each: input.questions, min_ok: 80%, cutoff_at: 60%, max_tokens: 300, prompt: "{{ item }}"}
 "#,
         },
     },

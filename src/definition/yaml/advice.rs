@@ -6,6 +6,10 @@ use crate::definition::yaml::{Kind, Node, Style};
 const INDENTATION: &str = "check the indentation: keys of one mapping start in the same column, \
                            and a block's text is indented deeper than its key";
 
+/// What to do about a line that has left its block.
+pub const BLOCK_ENDED: &str = "the text above has ended here, as this line stands no deeper than its key: indent each line of a \
+                               block (`|`) deeper than its key";
+
 /// What to do about a text that is not YAML: `info` are the parser's words, `at` its place.
 pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
     let line = source.line_at(at);
@@ -16,6 +20,11 @@ pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
     let before: String = line.chars().take(column).collect();
     let here = line.chars().nth(column).unwrap_or(' ');
     let says = |words: &str| info.contains(words);
+    if (says("simple key") || says("expected key") || says("not allowed in this context"))
+        && has_left_block(source, at)
+    {
+        return Some(BLOCK_ENDED.to_owned());
+    }
     let lost = says("expected key") || says("expected '-'");
     let advice = if says("unknown anchor") || says("scanning an anchor or alias") {
         format!("YAML keeps a leading `{here}` for aliases and anchors: put the text in quotes")
@@ -51,6 +60,37 @@ pub fn on_syntax(source: &Source, at: usize, info: &str) -> Option<String> {
         return None;
     };
     Some(advice)
+}
+
+/// Where the tab is that the parser speaks of: it names the place before it, which may be in the line above.
+pub fn tab(source: &Source, at: usize, info: &str) -> Option<usize> {
+    if !info.contains("tab") || source.line_at(at).trim_start_matches(' ').starts_with('\t') {
+        return None;
+    }
+    let below = source.next_line(at);
+    let indented = source.text.get(below..)?.trim_start_matches([' ', '\n', '\r']);
+    indented.starts_with('\t').then(|| source.text.len() - indented.len())
+}
+
+/// Whether the line of `at` stands too far left to belong to the block of text above it.
+pub fn has_left_block(source: &Source, at: usize) -> bool {
+    const LOOKED_AT: usize = 1_000;
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let own = indent(source.line_at(at));
+    let start = source.lines_before(at, 0);
+    let above = source.text.get(..start).unwrap_or_default().lines().rev().take(LOOKED_AT);
+    let mut least = usize::MAX;
+    for line in above.filter(|line| !line.trim().is_empty()) {
+        let header = line.trim_end().trim_end_matches(|c: char| matches!(c, '+' | '-' | '1'..='9'));
+        if [": |", ": >", "- |", "- >"].iter().any(|end| header.ends_with(end)) {
+            return indent(line) < least && own <= indent(line);
+        }
+        least = least.min(indent(line));
+        if least <= own {
+            return false;
+        }
+    }
+    false
 }
 
 /// A colon too many in this line, or one without its space in the line above.
@@ -122,6 +162,10 @@ pub fn on_expression(source: &Source, node: &Node) -> String {
     {
         return format!("write it without the brackets: {}", item.text);
     }
-    "an expression is one bare value, as plan.questions; where it starts with [ or {, write it as a block (`|`)"
+    if matches!(node.kind, Kind::Map(_)) && !written.starts_with('{') {
+        return "YAML takes `: ` as the end of a key: put the expression in quotes, or write it as a block (`|`)"
+            .to_owned();
+    }
+    "an expression is one bare value, as plan.questions; where it starts with [ or {, or holds `: `, write it as a block (`|`)"
         .to_owned()
 }

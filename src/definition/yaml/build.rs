@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, Span};
 
+use crate::definition::case::workflow_of;
 use crate::definition::diagnostic::{Diagnostic, Severity};
 use crate::definition::source::Source;
+use crate::definition::yaml::advice::{BLOCK_ENDED, has_left_block};
 use crate::definition::yaml::{
     DUPLICATE_KEY, Key, Kind, NESTING_LIMIT, NODE_LIMIT, Node, PROBLEM_LIMIT, REFUSED_YAML, Scalar,
     Style, TOO_DEEP, TOO_MANY_VALUES, too_many_problems,
@@ -224,13 +226,23 @@ impl<'a> Builder<'a> {
     /// What a mapping's key says; `None` drops the entry, its problem reported.
     fn key(&mut self, node: Node) -> Option<Key> {
         let Kind::Scalar(scalar) = node.kind else {
-            self.report(REFUSED_YAML, node.span, "a key must be text")
-                .help("a prompt that starts with {{ is quoted or written as a block (`|`); an expression stands bare");
+            let help = if has_left_block(self.source, node.span.start) {
+                BLOCK_ENDED
+            } else {
+                "a prompt that starts with {{ is quoted or written as a block (`|`); an expression stands bare"
+            };
+            self.report(REFUSED_YAML, node.span, "a key must be text").help(help);
             return None;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
+            let file = self.source.label.rsplit('/').next().unwrap_or_default();
+            let help = if workflow_of(file).is_some() {
+                "one alias a step: `answers: {sort: *sorted, reply: *replied}`, or an alias for all of `answers`"
+            } else {
+                "use `defaults`, or a plain alias for a whole value"
+            };
             self.report(REFUSED_YAML, node.span, "merges (`<<`) are not part of the format")
-                .help("use `defaults`, or a plain alias for a whole value");
+                .help(help);
             return None;
         }
         Some(Key { name: scalar.text, span: node.span })

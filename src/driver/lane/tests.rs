@@ -5,7 +5,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::*;
-use crate::provider::{BoxFuture, Broken, Exchange, Reply, Sink};
+use crate::domain::id::{AttemptId, RunId};
+use crate::domain::message::Prompt;
+use crate::provider::{BoxFuture, Draw, Exchange, Sink};
+use crate::run::fixture::path;
 
 struct Nobody;
 
@@ -29,17 +32,43 @@ fn lane(limits: Limits) -> Arc<Lane> {
     lanes(limits, Clock::start()).get("a").unwrap()
 }
 
+/// One attempt of a run, on `model`.
+fn of(run: u64, model: &str) -> Launch {
+    Launch {
+        attempt: AttemptId(0),
+        most: crate::domain::money::Usd::ZERO,
+        provider: "a".to_owned(),
+        exchange: Exchange {
+            prompt: Prompt::default(),
+            schema: None,
+            max_tokens: 1,
+            temperature: None,
+            effort: None,
+            profile: Arc::new(path(0, "a", model).profile),
+            draw: Draw::default(),
+        },
+        prompt_tokens: 0,
+        party: Party { flow: "flow".to_owned(), run: RunId::new(run) },
+        ends_in: Duration::from_secs(3_600),
+        counts: None,
+    }
+}
+
+async fn enter(lane: &Arc<Lane>) -> Slot {
+    lane.enter(&of(0, "one")).await.unwrap()
+}
+
 /// Who has waited that long and is not yet in.
 const SOON: Duration = Duration::from_millis(5);
 
 #[tokio::test(start_paused = true)]
 async fn who_leaves_the_line_takes_no_wake_up_along() {
     let lane = lane(Limits { rpm: Some(1), concurrent: Some(1), ..Limits::default() });
-    let slot = lane.enter(1).await;
+    let slot = enter(&lane).await;
     let mut waiting = JoinSet::new();
     let mut wait = || {
         let lane = lane.clone();
-        waiting.spawn(async move { drop(lane.enter(1).await) })
+        waiting.spawn(async move { drop(enter(&lane).await) })
     };
     let first = wait();
     wait();
@@ -57,13 +86,13 @@ async fn who_leaves_the_line_takes_no_wake_up_along() {
 #[tokio::test(start_paused = true)]
 async fn the_line_is_served_in_order() {
     let lane = lane(Limits { rpm: Some(1), ..Limits::default() });
-    drop(lane.enter(1).await);
+    drop(enter(&lane).await);
     let served = Arc::new(AtomicU32::new(0));
     let mut waiting = JoinSet::new();
     for place in 0..5 {
         let (lane, served) = (lane.clone(), served.clone());
         waiting.spawn(async move {
-            drop(lane.enter(1).await);
+            drop(enter(&lane).await);
             assert_eq!(served.fetch_add(1, Ordering::SeqCst), place);
         });
         sleep(SOON).await;
@@ -79,12 +108,12 @@ async fn another_configuration_opens_no_second_minute_and_no_second_set_of_slots
     let limits = Limits { rpm: Some(2), concurrent: Some(1), ..Limits::default() };
     let before = lanes(limits, clock);
     let old = before.get("a").unwrap();
-    let slot = old.enter(1).await;
+    let slot = enter(&old).await;
     let after = lanes(limits, clock).after(&before).get("a").unwrap();
-    assert!(timeout(SOON, after.enter(1)).await.is_err(), "the slot is taken");
+    assert!(timeout(SOON, enter(&after)).await.is_err(), "the slot is taken");
     drop(slot);
-    drop(after.enter(1).await);
-    assert!(timeout(SOON, after.enter(1)).await.is_err(), "the minute is full");
+    drop(enter(&after).await);
+    assert!(timeout(SOON, enter(&after)).await.is_err(), "the minute is full");
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,8 +123,8 @@ async fn who_waits_in_line_is_let_in_by_wider_limits() {
     let wide = Limits { concurrent: Some(2), ..Limits::default() };
     let before = lanes(narrow, clock);
     let old = before.get("a").unwrap();
-    let _slot = old.enter(1).await;
-    let waiting = old.enter(1);
+    let _slot = enter(&old).await;
+    let waiting = enter(&old);
     tokio::pin!(waiting);
     assert!(timeout(SOON, &mut waiting).await.is_err());
     let _after = lanes(wide, clock).after(&before);

@@ -10,6 +10,7 @@ use crate::domain::plan::{
     StepPlan, Work,
 };
 use crate::domain::time::Share;
+use crate::engine::Signals;
 
 /// A plan in the making. Editing methods mean the step, or path, added last.
 pub(super) struct Draft {
@@ -181,6 +182,11 @@ impl Draft {
     /// The run of this plan, started at once.
     pub(super) fn start(self) -> Scenario {
         Scenario::new(self.plan).start(&[])
+    }
+
+    /// The run of this plan, started when all runs know this.
+    pub(super) fn start_knowing(self, signals: Signals) -> Scenario {
+        Scenario::new(self.plan).knows(signals).start(&[])
     }
 
     /// The same, with nothing prepared and nothing sent by itself.

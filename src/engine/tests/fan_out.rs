@@ -184,7 +184,8 @@ fn an_item_without_an_open_path_is_told_what_closed_it_and_not_another_failure()
     let last = step.items().last().unwrap();
     let failure = last.failure.unwrap();
     assert_eq!(failure.class, FailureClass::RateLimited);
-    assert_eq!(failure.message, "no path of model 'main' is open for step 'each' in time");
+    let text = "no path of model 'main' is open in time: a/one is closed for 1 m 30 s";
+    assert_eq!(failure.message, text);
     assert_eq!(failure.retry_after, Some(std::time::Duration::from_secs(90)));
 }
 

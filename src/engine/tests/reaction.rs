@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::scenario::{failure, throttled};
-use crate::domain::failure::{FailureClass, Scope};
+use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Reactions};
 use std::time::Duration;
 
@@ -136,7 +136,7 @@ fn the_window_of_the_only_path_is_honoured() {
 
 #[test]
 fn a_window_is_honoured_however_narrowly_the_failure_was_classified() {
-    let narrow = crate::domain::failure::Failure { scope: Scope::Attempt, ..throttled(7) };
+    let narrow = Failure { scope: Scope::Attempt, ..throttled(7) };
     Draft::paths(&["a/one"])
         .step("draft")
         .start()
@@ -285,7 +285,7 @@ fn a_bad_key_takes_its_provider_out_for_the_run() {
             .after("draft")
             .start()
             .skip()
-            .fails(0, failure(class))
+            .fails(0, Failure { scope: Scope::Provider, ..failure(class) })
             .at(100)
             .expect(&["launch 1 draft b/three next after 0 told resume"])
             .valid(1)
@@ -312,6 +312,16 @@ fn a_request_refused_as_malformed_is_not_sent_to_the_same_path_again() {
         .skip()
         .fails(0, failure(FailureClass::BadRequest))
         .expect(&["finish failed bad_request draft"]);
+}
+
+#[test]
+fn what_the_provider_calls_hopeless_is_not_sent_to_the_same_path_again() {
+    let of = |hopeless| {
+        let failed = Failure { hopeless, ..failure(FailureClass::ServerError) };
+        Draft::paths(&["a/one"]).step("draft").start().skip().fails(0, failed).at(1_000)
+    };
+    of(true).expect(&["finish failed server_error draft"]);
+    of(false).expect(&["launch 1 draft a/one next after 0 told resume"]);
 }
 
 #[test]

@@ -130,6 +130,17 @@ impl Scenario {
         self
     }
 
+    /// What all runs know from now on.
+    pub(super) fn knows(mut self, signals: Signals) -> Self {
+        self.signals = signals;
+        self
+    }
+
+    /// An attempt is not sent: its path was closed after it was launched.
+    pub(super) fn turned_away(self, attempt: u32, failure: Failure) -> Self {
+        self.event(Event::TurnedAway { attempt: AttemptId(attempt), failure })
+    }
+
     /// The shared view of each path from now on: for how many more milliseconds it is closed.
     pub(super) fn signal(mut self, closed_for: &[u64]) -> Self {
         self.signals.closed_for = closed_for.iter().map(|ms| Duration::from_millis(*ms)).collect();

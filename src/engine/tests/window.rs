@@ -38,6 +38,17 @@ fn a_prompt_limit_below_the_window_counts_too() {
 }
 
 #[test]
+fn a_window_that_earlier_runs_were_told_of_counts_beside_the_answer() {
+    let learned = |prompt| {
+        let mut scenario = paths(&[None, Some(32_000)]).start_by_hand().skip();
+        scenario.signals.windows = vec![Some(8_000)];
+        scenario.prepared(0, 0, &[prompt])
+    };
+    learned(7_801).expect(&["launch 0 draft b/two primary"]);
+    learned(7_800).expect(&["launch 0 draft a/one primary"]);
+}
+
+#[test]
 fn a_larger_window_is_looked_for_among_linked_models() {
     let of = |on: OnTooLong| {
         let draft = Draft::paths(&["a/one"])

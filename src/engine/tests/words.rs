@@ -9,7 +9,7 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Hedge;
 use crate::domain::time::{Share, Timestamp};
-use crate::engine::decision::{Decision, Kind, Reason, Words};
+use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
@@ -54,26 +54,35 @@ fn place(reason: &Reason) -> usize {
         Reason::Reused => 28,
         Reason::TooLong { .. } => 31,
         Reason::Shrinks { .. } => 32,
+        Reason::AllAway { .. } => 33,
+        Reason::TurnedAway { .. } => 34,
     }
 }
 
 fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
+    let passed = |away| Passed { path: A, away };
+    let class = Some(FailureClass::RateLimited);
+    let closed = Away::Closed { wait: Duration::from_secs(12), class, elsewhere: true };
+    let follows = |trouble| Reason::Follows { path: B, from: A, trouble, passed: None };
     vec![
         Reason::Ready,
         Reason::Complete,
         Reason::ConditionFalse,
         Reason::NothingToJudge,
-        Reason::First { path: A, prompt_tokens: 812 },
+        Reason::First { path: A, prompt_tokens: 812, passed: None },
+        Reason::First { path: B, prompt_tokens: 812, passed: Some(passed(closed)) },
         Reason::Late { path: A, signal: Signal::NoFirstToken, after, automatic: true },
         Reason::Late { path: A, signal: Signal::Stalled, after, automatic: true },
         Reason::Late { path: A, signal: Signal::TooSlow, after, automatic: false },
-        Reason::Follows { path: B, from: A, trouble: Trouble::Cut(Signal::NoFirstToken) },
-        Reason::Follows { path: B, from: A, trouble: Trouble::Unanswered { after, flowing: true } },
+        follows(Trouble::Cut(Signal::NoFirstToken)),
+        follows(Trouble::Unanswered { after, flowing: true }),
+        follows(Trouble::Failed(FailureClass::SchemaViolation)),
         Reason::Follows {
             path: B,
-            from: A,
-            trouble: Trouble::Failed(FailureClass::SchemaViolation),
+            from: B,
+            trouble: Trouble::Failed(FailureClass::ServerError),
+            passed: Some(passed(Away::Line { wait: after })),
         },
         Reason::SentBack { path: B, revision: 1, of: 2 },
         Reason::RaceFull { in_flight: 2 },
@@ -110,6 +119,13 @@ fn reasons() -> Vec<Reason> {
         Reason::Unmeasured { percent: 95 },
         Reason::TooLong { path: A, prompt_tokens: 9_000, room: 7_800 },
         Reason::Shrinks { prompt_tokens: 9_000, most: 7_400 },
+        Reason::AllAway {
+            first: passed(Away::Closed { wait: after, class: None, elsewhere: false }),
+        },
+        Reason::AllAway {
+            first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
+        },
+        Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
     ]
 }
 
@@ -125,19 +141,21 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, place(&Reason::Shrinks { prompt_tokens: 0, most: 0 }) + 1);
+    assert_eq!(next, 35);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
     its condition is false
     there is nothing for it to judge
     first attempt on a/one, about 812 prompt tokens
+    first attempt on b/two, about 812 prompt tokens; passed over a/one, closed for 12 s: rate_limited in another run
     no first token on a/one within 4.1 s (cold-start cutoff)
     no further token on a/one within 4.1 s (cold-start cutoff)
     no complete answer on a/one within 4.1 s (cutoff as written)
     no first token on a/one; now on b/two
     no answer after 4.1 s on a/one; now on b/two
     schema_violation on a/one; now on b/two
+    server_error on b/two; now on b/two; passed over a/one, held up by its limits for 4.1 s at least
     revision 1 of 2 on b/two
     2 attempts are in flight, the most there may be
     all 4 attempts are used
@@ -166,6 +184,9 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     p95 is not measured yet (fewer than 20 samples): no other attempt joins it before its cutoff
     about 9000 prompt tokens are more than the 7800 that a/one takes beside the answer
     about 9000 prompt tokens did not fit: lists that may lose items are cut until 7400 are left
+    no path can be used now; the first will be a/one, closed for 4.1 s
+    no path can be used now; the first will be a/one, out: auth
+    a/one was not sent to: closed by rate_limited
     ");
 }
 

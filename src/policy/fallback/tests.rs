@@ -108,6 +108,7 @@ impl Case {
             may_swap: self.may_swap,
             took: self.took,
             open_at: &self.open_at,
+            line_for: &[],
             end_at: END,
             now: NOW,
         };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, refused, truncated};
+use crate::provider::answer::{Answer, End, refused};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -29,7 +29,11 @@ impl MessageDecoder {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text" => self.answer.say(text("text"), sink),
-            "thinking" => self.answer.think(text("thinking"), sink),
+            // What it thinks may be left out or encrypted.
+            "thinking" | "redacted_thinking" => {
+                self.answer.reasons();
+                self.answer.think(text("thinking"), sink);
+            }
             "tool_use" if self.tool.is_none() => {
                 self.tool = Some(index);
                 self.answer.call();
@@ -58,9 +62,7 @@ impl MessageDecoder {
         let Some(why) = of.get("stop_reason").and_then(Value::as_str) else { return };
         self.answer.end = match why {
             "end_turn" | "stop_sequence" | "tool_use" => End::Done,
-            "max_tokens" | "model_context_window_exceeded" => {
-                End::Bad(truncated(self.answer.is_empty(), why))
-            }
+            "max_tokens" | "model_context_window_exceeded" => End::Cut(why.to_owned()),
             "refusal" => {
                 let category = of.pointer("/stop_details/category").and_then(Value::as_str);
                 End::Bad(refused(category.unwrap_or_default()))
@@ -126,7 +128,7 @@ impl Decoder for MessageDecoder {
         Ok(match self.answer.end {
             _ if self.closed => Progress::Closed,
             End::Unsaid => Progress::Open,
-            End::Done | End::Bad(_) => Progress::Finished,
+            End::Done | End::Cut(_) | End::Bad(_) => Progress::Finished,
         })
     }
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, truncated};
+use crate::provider::answer::{Answer, End};
 use crate::provider::classify::{self, brief};
-use crate::provider::constraint::Constraint;
+use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
 use crate::provider::sse::Event;
 use crate::provider::{Broken, Exchange, Reply, Sink};
@@ -30,6 +30,9 @@ impl ConverseDecoder {
         let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str);
         if let Some(said) = text("/text") {
             self.answer.say(said, sink);
+        }
+        if block.get("reasoningContent").is_some() {
+            self.answer.reasons();
         }
         if let Some(thought) = text("/reasoningContent/reasoningText/text") {
             self.answer.think(thought, sink);
@@ -57,6 +60,9 @@ impl ConverseDecoder {
         if let Some(said) = text("/text") {
             self.answer.say(said, sink);
         }
+        if delta.get("reasoningContent").is_some() {
+            self.answer.reasons();
+        }
         if let Some(thought) = text("/reasoningContent/text") {
             self.answer.think(thought, sink);
         }
@@ -73,9 +79,7 @@ impl ConverseDecoder {
         };
         self.answer.end = match why {
             "end_turn" | "stop_sequence" | "tool_use" => End::Done,
-            "max_tokens" | "model_context_window_exceeded" => {
-                End::Bad(truncated(self.answer.is_empty(), why))
-            }
+            "max_tokens" | "model_context_window_exceeded" => End::Cut(why.to_owned()),
             "guardrail_intervened" | "content_filtered" => fails(
                 FailureClass::ContentFiltered,
                 Scope::Attempt,
@@ -110,32 +114,10 @@ impl ConverseDecoder {
     }
 }
 
-/// What an error in a stream means: its kind stands for the status it would have had before the stream.
-fn failed(mut data: Value) -> Failure {
-    if let Some(error) = data.get_mut("error").and_then(Value::as_object_mut) {
-        let kind = error.get("type").and_then(Value::as_str).unwrap_or_default();
-        let status = status(kind);
-        error.insert("code".to_owned(), status.into());
-        // The words of the model's own server, which say more.
-        if let Some(original) = error.remove("originalMessage") {
-            error.insert("details".to_owned(), original);
-        }
-    }
-    classify::in_stream(&data)
-}
-
-/// The statuses of the service's own model. A model's failure carries that of the model's server besides.
-fn status(kind: &str) -> u16 {
-    match kind.to_ascii_lowercase().as_str() {
-        "validationexception" => 400,
-        "accessdeniedexception" | "unrecognizedclientexception" | "expiredtokenexception" => 403,
-        "resourcenotfoundexception" => 404,
-        "modeltimeoutexception" => 408,
-        "modelerrorexception" | "modelstreamerrorexception" => 424,
-        "throttlingexception" | "modelnotreadyexception" => 429,
-        "serviceunavailableexception" => 503,
-        _ => 500,
-    }
+/// What an error in a stream means.
+fn failed(error: &Value) -> Failure {
+    let kind = error.get("type").and_then(Value::as_str).unwrap_or_default();
+    classify::exception(kind, error.to_string().as_bytes())
 }
 
 impl Decoder for ConverseDecoder {
@@ -145,8 +127,8 @@ impl Decoder for ConverseDecoder {
             "" => json!({}),
             data => serde_json::from_str(data).map_err(|_| classify::unreadable_event())?,
         };
-        if classify::is_error(&data) {
-            return Err(failed(data));
+        if let Some(error) = data.get("error").filter(|_| classify::is_error(&data)) {
+            return Err(failed(error));
         }
         let index = data.get("contentBlockIndex").and_then(Value::as_u64).unwrap_or_default();
         match event.name.as_deref().unwrap_or_default() {
@@ -164,7 +146,7 @@ impl Decoder for ConverseDecoder {
         Ok(match self.answer.end {
             _ if self.closed => Progress::Closed,
             End::Unsaid => Progress::Open,
-            End::Done | End::Bad(_) => Progress::Finished,
+            End::Done | End::Cut(_) | End::Bad(_) => Progress::Finished,
         })
     }
 

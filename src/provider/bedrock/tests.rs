@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
 use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{ModelProfile, Structured};
+use crate::domain::model::{Efforts, ModelProfile, Structured, Subset, SystemPrompt};
 use crate::provider::classify::Head;
 use crate::provider::event_stream::{self, frames};
 use crate::provider::reader::Reader;
@@ -30,6 +30,9 @@ fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
         profile: Arc::new(ModelProfile {
             max_output: Some(32),
             structured,
+            fallback: Structured::Tool,
+            subset: Subset::Bedrock,
+            effort: Efforts::of(["low"]),
             ..ModelProfile::plain("us.anthropic.claude-x-v1:0")
         }),
         draw: Draw::default(),
@@ -87,16 +90,16 @@ fn a_schema_travels_as_a_string_and_effort_beside_it() {
 
 #[test]
 fn a_schema_that_cannot_be_compiled_becomes_a_tools_parameters() {
-    let mut bounded = closed();
-    bounded["properties"]["city"]["maxLength"] = json!(40);
+    let mut open = closed();
+    open["additionalProperties"] = json!(true);
     for structured in [Structured::Schema, Structured::Tool] {
-        let body = Bedrock.encode(&exchange(structured, Some(bounded.clone()))).body;
+        let body = Bedrock.encode(&exchange(structured, Some(open.clone()))).body;
         assert_eq!(
             body["toolConfig"],
             json!({
                 "tools": [{"toolSpec": {
                     "name": "answer", "description": "Gives the answer.",
-                    "inputSchema": {"json": bounded},
+                    "inputSchema": {"json": open},
                 }}],
                 "toolChoice": {"tool": {"name": "answer"}},
             })
@@ -186,7 +189,7 @@ fn counts() -> Value {
     }})
 }
 
-const USAGE: Usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false };
+const USAGE: Usage = Usage { input: 27, cached_input: 5, output: 12, estimated: false, cost: None };
 
 #[test]
 fn reasoning_counts_and_stays_out_of_the_answer() {
@@ -202,7 +205,10 @@ fn reasoning_counts_and_stays_out_of_the_answer() {
         ends("end_turn"),
         counts(),
     ]);
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!((heard.text.as_str(), heard.tokens), ("Paris", 3));
     assert_eq!(heard.usage, [USAGE]);
 }
@@ -244,7 +250,10 @@ fn a_reply_that_comes_as_one_document_is_read_whole() {
     });
     let plain = exchange(Structured::Instruct, None);
     let (reply, heard) = read(&plain, "application/json", document.to_string().as_bytes());
-    assert_eq!(reply, Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false }));
+    assert_eq!(
+        reply,
+        Ok(Reply { text: "Paris".to_owned(), usage: USAGE, invented: false, remaining: None })
+    );
     assert_eq!(heard.tokens, 3);
     let mut tool = document;
     let input =
@@ -296,8 +305,8 @@ fn every_exception_in_mid_stream_has_its_class_and_keeps_the_text() {
         ("modelStreamErrorException", original(529), Overloaded, "529 status inside 200"),
         ("modelStreamErrorException", original(429), RateLimited, "429 status inside 200"),
         ("modelTimeoutException", plain("Late."), Timeout, "408 status inside 200"),
-        ("modelNotReadyException", plain("Wait."), Overloaded, "429 no capacity inside 200"),
-        ("aNewException", plain("What?"), ServerError, "500 status inside 200"),
+        ("modelNotReadyException", plain("Wait."), Overloaded, "503 no capacity inside 200"),
+        ("aNewException", plain("What?"), BadRequest, "500 unknown error inside 200"),
     ] {
         let exception = Value::from_iter([(kind, said)]);
         let text = delta(&json!({"text": "Pa"}));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, cost, filtered, refused, truncated};
+use crate::provider::answer::{Answer, End, cost, filtered, refused};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -49,6 +49,11 @@ impl ChatDecoder {
         }
         if let Some(usage) = usage(chunk) {
             self.answer.count(usage, sink);
+            let reasoning = "/completion_tokens_details/reasoning_tokens";
+            let places = ["/usage", "/x_groq/usage"].into_iter();
+            let mut counts =
+                places.filter_map(|at| chunk.pointer(at)?.pointer(reasoning)?.as_u64());
+            self.answer.count_reasoning(counts.next());
         }
         Ok(())
     }
@@ -112,9 +117,7 @@ impl ChatDecoder {
             }
             "stop" | "eos" | "eos_token" | "end_turn" | "stop_sequence" | "tool_calls"
             | "function_call" => End::Done,
-            "length" | "max_tokens" | "model_length" => {
-                End::Bad(truncated(self.answer.is_empty(), why))
-            }
+            "length" | "max_tokens" | "model_length" => End::Cut(why.to_owned()),
             "content_filter" => End::Bad(filtered(why)),
             "refusal" => End::Bad(refused("")),
             "insufficient_system_resource" => fails(FailureClass::Overloaded, Scope::Path),
@@ -139,7 +142,7 @@ impl Decoder for ChatDecoder {
         Ok(match self.answer.end {
             _ if self.closed => Progress::Closed,
             End::Unsaid => Progress::Open,
-            End::Done | End::Bad(_) => Progress::Finished,
+            End::Done | End::Cut(_) | End::Bad(_) => Progress::Finished,
         })
     }
 

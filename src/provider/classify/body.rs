@@ -110,6 +110,10 @@ impl Said {
     }
 
     fn walk_object(&mut self, object: &Value, depth: u8) {
+        // `com.amazon.coral.service#InvalidSignatureException`
+        if let Some(kind) = object.get("__type").and_then(Value::as_str) {
+            self.codes.push(kind.rsplit('#').next().unwrap_or_default().to_lowercase());
+        }
         for key in ["code", "type", "status", "error_code", "reason", "error_type", "limit_source"]
         {
             if let Some(value) = object.get(key) {
@@ -138,6 +142,9 @@ impl Said {
         }
         for key in [
             "message",
+            // AWS's gates write it so, and a model's own words stand beside those of the service.
+            "Message",
+            "originalMessage",
             "msg",
             "detail",
             "error",

@@ -11,6 +11,9 @@ pub(super) struct Found {
     pub evidence: &'static str,
 }
 
+/// What a failure is read from where a signature was refused.
+pub(super) const SIGNATURE: &str = "signature refused";
+
 type Rule = fn(&Said) -> Option<Found>;
 
 /// Specific causes first. Quota before throttling: both say 429. Parameters before overflow: both speak of
@@ -119,12 +122,25 @@ fn parameter(said: &Said) -> Option<Found> {
         "does not support tool",
         "does not support thinking",
         "no endpoints found that support",
+        "doesn't support tool",
     ];
     let named =
         said.parameter.is_some() && said.has_text(&["not support", "unsupported"]).is_some();
-    let hit = said.has_code(CODES) || said.has_text(WORDS).is_some() || named;
+    let hit = said.has_code(CODES)
+        || said.has_text(WORDS).is_some()
+        || named
+        || refuses_a_field(&said.text);
     (hit && faulted(said))
         .then(|| found(FailureClass::UnsupportedParameter, Scope::Path, "parameter refused"))
+}
+
+/// `This model doesn't support the toolConfig.toolChoice.tool field.` (Bedrock)
+fn refuses_a_field(text: &str) -> bool {
+    let field = |word: &str| word.trim_end_matches(['.', ',', ':', ';']) == "field";
+    ["doesn't support the ", "does not support the "]
+        .iter()
+        .flat_map(|marker| text.split(marker).skip(1))
+        .any(|rest| rest.split_whitespace().take(3).any(field))
 }
 
 fn throttle(said: &Said) -> Option<Found> {
@@ -196,12 +212,31 @@ fn key(said: &Said) -> Option<Found> {
         "invalid access token",
         "security token included in the request",
     ];
+    const SIGNED: &[&str] = &[
+        "invalidsignatureexception",
+        "invalidsignature",
+        "signaturedoesnotmatch",
+        "signaturedoesnotmatchexception",
+        "incompletesignature",
+        "incompletesignatureexception",
+        "missingauthenticationtoken",
+        "missingauthenticationtokenexception",
+    ];
+    const UNSIGNED: &[&str] = &[
+        "request signature we calculated does not match",
+        "signature expired",
+        "signature not yet current",
+        "missing authentication token",
+    ];
     const PLACES: &[&str] = &["location is not supported", "country, region, or territory"];
     if !faulted(said) {
         return None;
     }
     if said.has_code(CODES) || said.has_text(WORDS).is_some() {
         return Some(found(FailureClass::Auth, Scope::Provider, "key refused"));
+    }
+    if said.has_code(SIGNED) || said.has_text(UNSIGNED).is_some() {
+        return Some(found(FailureClass::Auth, Scope::Provider, SIGNATURE));
     }
     if said.has_text(PLACES).is_some() {
         return Some(found(FailureClass::Permission, Scope::Provider, "place refused"));
@@ -267,7 +302,8 @@ fn by_status(said: &Said) -> Found {
         }
         401 => found(FailureClass::Auth, Scope::Provider, "status"),
         403 => found(FailureClass::Permission, Scope::Path, "status"),
-        404 => found(FailureClass::BadRequest, Scope::Path, "nothing served there"),
+        // A model that is not there is told as one, above: nothing at all is served at this address.
+        404 => found(FailureClass::BadRequest, Scope::Provider, "nothing served there"),
         408 | 504 | 524 => found(FailureClass::Timeout, Scope::Path, "status"),
         429 if upstream => found(FailureClass::RateLimited, Scope::Path, "upstream throttled"),
         429 => found(FailureClass::RateLimited, Scope::Quota, "status"),

@@ -18,7 +18,7 @@ fn a_status_without_words_has_its_default() {
         (401, Auth, Scope::Provider),
         (402, QuotaExhausted, Scope::Provider),
         (403, Permission, Scope::Path),
-        (404, BadRequest, Scope::Path),
+        (404, BadRequest, Scope::Provider),
         (408, Timeout, Scope::Path),
         (413, ContextOverflow, Scope::Path),
         (418, BadRequest, Scope::Path),
@@ -116,6 +116,70 @@ fn hostile_bodies_are_read_within_bounds() {
         let failure = response(&Head { status: 500, headers: Headers::default() }, body);
         assert_eq!(failure.class, FailureClass::ServerError);
         assert!(failure.message.chars().count() <= 500, "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_signature_that_is_refused_is_the_providers_and_names_what_to_check() {
+    let kinds = [
+        "InvalidSignatureException:http://internal.amazon.com/coral/",
+        "SignatureDoesNotMatch",
+        "IncompleteSignature",
+        "MissingAuthenticationToken",
+    ];
+    let body = json!({"message": "The request is not vouched for."}).to_string();
+    for kind in kinds {
+        let headers = [("x-amzn-errortype", kind)].into_iter().collect();
+        let failure = response(&Head { status: 403, headers }, body.as_bytes());
+        let found = (failure.class, failure.scope);
+        assert_eq!(found, (FailureClass::Auth, Scope::Provider), "{kind}: {failure:?}");
+        assert!(failure.message.contains("clock"), "{failure:?}");
+    }
+    let told = "Signature expired: 20150830T123600Z is now earlier than 20250306T235400Z";
+    assert_eq!(said(403, told), (FailureClass::Auth, Scope::Provider));
+    let typed = json!({
+        "__type": "com.amazon.coral.service#InvalidSignatureException", "Message": "Not so.",
+    });
+    let failure = on(403, &typed);
+    assert_eq!(failure.class, FailureClass::Auth);
+    assert!(failure.message.starts_with("HTTP 403: Not so."), "{failure:?}");
+}
+
+#[test]
+fn a_field_that_a_model_does_not_support_is_a_parameter() {
+    use FailureClass::*;
+    for (words, class) in [
+        ("This model doesn't support the toolConfig.toolChoice.tool field.", UnsupportedParameter),
+        (
+            "This model doesn\u{2019}t support the stopSequences field. Remove it",
+            UnsupportedParameter,
+        ),
+        ("This model doesn't support tool use.", UnsupportedParameter),
+        ("This model doesn't support the language that was asked for in the field", BadRequest),
+    ] {
+        assert_eq!(said(400, words), (class, Scope::Path), "{words}");
+    }
+}
+
+#[test]
+fn what_the_provider_says_about_asking_again_is_heeded() {
+    use FailureClass::*;
+    let on = |status, word: &str| {
+        let headers = [("x-should-retry", word)].into_iter().collect();
+        response(&Head { status, headers }, b"{\"error\":{\"message\":\"Sorry.\"}}")
+    };
+    let found = |failure: Failure| (failure.class, failure.hopeless, failure.evidence);
+    let rows = [
+        (500, "false", (ServerError, true, "500 status + x-should-retry: false")),
+        (429, "False ", (RateLimited, true, "429 status + x-should-retry: false")),
+        (409, "true", (ServerError, false, "409 status + x-should-retry: true")),
+        (409, "perhaps", (BadRequest, false, "409 status")),
+        (500, "true", (ServerError, false, "500 status")),
+        (401, "true", (Auth, false, "401 status")),
+        (404, "true", (BadRequest, false, "404 nothing served there")),
+    ];
+    for (status, word, (class, hopeless, evidence)) in rows {
+        assert_eq!(found(on(status, word)), (class, hopeless, evidence.to_owned()), "{word}");
     }
 }
 

@@ -41,7 +41,7 @@ fn corrected(status: u16, body: &str, exchange: &Exchange) -> Option<Correction>
 }
 
 /// Refusals as vendors have sent them, wording and wrapping unchanged, each with what it corrects.
-const REFUSALS: [(Structured, u16, &str, Option<Correction>); 15] = [
+const REFUSALS: [(Structured, u16, &str, Option<Correction>); 17] = [
     (
         Structured::Schema,
         400,
@@ -131,6 +131,18 @@ const REFUSALS: [(Structured, u16, &str, Option<Correction>); 15] = [
         400,
         r#"{"error":{"message":"'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":"unsupported_parameter"}}"#,
         Some(Correction::Structured(Structured::Instruct)),
+    ),
+    (
+        Structured::Tool,
+        400,
+        r#"{"message":"This model doesn't support the toolConfig.toolChoice.tool field. Remove toolConfig.toolChoice.tool and try again."}"#,
+        Some(Correction::Structured(Structured::Json)),
+    ),
+    (
+        Structured::Tool,
+        400,
+        r#"{"message":"This model doesn't support tool use."}"#,
+        Some(Correction::Structured(Structured::Json)),
     ),
 ];
 

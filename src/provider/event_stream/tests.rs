@@ -16,7 +16,7 @@ fn decode(parts: &[&[u8]]) -> (Vec<Frame>, Result<(), Unreadable>) {
 
 fn event(name: &str, data: &Value) -> Frame {
     let data = data.to_string();
-    Frame::Event(Event { name: Some(name.to_owned()), data, unknown: Vec::new() })
+    Frame::Event(Event { name: Some(name.to_owned()), data, unknown: Vec::new(), garbled: false })
 }
 
 fn hello() -> Vec<Value> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, filtered, truncated};
+use crate::provider::answer::{Answer, End, filtered};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -81,7 +81,7 @@ impl ContentDecoder {
         };
         self.answer.end = match why {
             "STOP" => End::Done,
-            "MAX_TOKENS" => End::Bad(truncated(self.answer.is_empty(), why)),
+            "MAX_TOKENS" => End::Cut(why.to_owned()),
             "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE"
             | "OTHER" => End::Bad(filtered(why)),
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
@@ -102,6 +102,7 @@ impl ContentDecoder {
             cost: None,
         };
         self.answer.count(usage, sink);
+        self.answer.count_reasoning(of.get("thoughtsTokenCount").and_then(Value::as_u64));
     }
 }
 
@@ -119,7 +120,7 @@ impl Decoder for ContentDecoder {
         }
         Ok(match self.answer.end {
             End::Unsaid => Progress::Open,
-            End::Done | End::Bad(_) => Progress::Finished,
+            End::Done | End::Cut(_) | End::Bad(_) => Progress::Finished,
         })
     }
 

@@ -174,7 +174,7 @@ fn thoughts_that_used_up_the_bound_are_told() {
     });
     let broken = stream(&Gemini, &plain(), &events(&[chunk])).0.unwrap_err();
     assert_eq!(broken.failure.class, FailureClass::TruncatedOutput);
-    assert!(broken.failure.message.contains("used up before it began"), "{broken:?}");
+    assert!(broken.failure.message.contains("reasoning used up its 64 tokens"), "{broken:?}");
     assert_eq!(broken.usage.unwrap().output, 64);
 }
 

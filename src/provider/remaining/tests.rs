@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn said(headers: &[(&str, &str)]) -> Option<Remaining> {
@@ -87,6 +89,26 @@ fn other_vendors_names_are_known() {
         (read.requests, read.requests_reset, read.tokens),
         (Some(9), SECONDS(1), Some(7_000))
     );
+}
+
+#[test]
+fn openrouter_puts_its_limits_into_the_errors_body() {
+    let date: Headers = [("date", "Thu, 06 Mar 2025 23:59:00 GMT")].into_iter().collect();
+    let body = |headers: Value| json!({"error": {"code": 429, "metadata": {"headers": headers}}});
+    let named = json!({
+        "X-RateLimit-Limit": "20", "X-RateLimit-Remaining": 0, "X-RateLimit-Reset": "1741305600000",
+    });
+    let expected = Remaining {
+        requests: Some(0),
+        requests_limit: Some(20),
+        requests_reset: SECONDS(60),
+        ..Remaining::default()
+    };
+    assert_eq!(in_error(&date, &body(named)), Some(expected));
+    for nothing in [json!({}), json!([]), json!(null), json!({"X-RateLimit-Remaining": [1]})] {
+        assert_eq!(in_error(&date, &body(nothing)), None);
+    }
+    assert_eq!(in_error(&date, &json!([])), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
-use crate::provider::answer::{Answer, End, cost, filtered, truncated};
+use crate::provider::answer::{Answer, End, cost, filtered};
 use crate::provider::classify::{self, brief};
 use crate::provider::constraint::{self, Constraint};
 use crate::provider::dialect::{Decoder, Progress};
@@ -60,6 +60,8 @@ impl ResponseDecoder {
         self.closed = true;
         if let Some(usage) = response.get("usage").and_then(usage) {
             self.answer.count(usage, sink);
+            let reasoning = response.pointer("/usage/output_tokens_details/reasoning_tokens");
+            self.answer.count_reasoning(reasoning.and_then(Value::as_u64));
         }
         if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
             return Err(classify::in_stream(&json!({"error": error})));
@@ -72,7 +74,7 @@ impl ResponseDecoder {
         let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
         self.answer.end = match (status, reason.unwrap_or_default()) {
             ("completed", _) => End::Done,
-            (_, why @ "max_output_tokens") => End::Bad(truncated(self.answer.is_empty(), why)),
+            (_, why @ "max_output_tokens") => End::Cut(why.to_owned()),
             (_, why @ "content_filter") => End::Bad(filtered(why)),
             (status, why) => {
                 let why = brief(if why.is_empty() { status } else { why });

@@ -214,6 +214,7 @@ fn lay_out(mut fate: Fate, key: &Key, mut text: String, max_tokens: u32, input: 
                 class: FailureClass::RateLimited,
                 scope: Scope::Quota,
                 retry_after: Some(Duration::from_secs(wait.as_secs())),
+                hopeless: false,
                 evidence: "simulated 429 + retry-after".to_owned(),
                 message: format!(
                     "the simulated provider throttles; come back in {} s",

@@ -166,6 +166,16 @@ fn kept(n: u64, outcome: &str, elapsed_ms: u64, cost_usd: f64) -> RunReport {
 }
 
 #[tokio::test(start_paused = true)]
+async fn list_workflows_tells_which_providers_are_out() {
+    let bench = bench().await;
+    let out = "provider 'a' is out (auth): HTTP 401: no such key";
+    bench.host.out.lock().unwrap().push(out.to_owned());
+    let result = bench.call("list_workflows", json!({})).await;
+    assert_eq!(result.structured_content.as_ref().unwrap()["providers_out"], json!([out]));
+    assert_eq!(texts(&result)[1], format!("{out}."));
+}
+
+#[tokio::test(start_paused = true)]
 async fn list_workflows_tells_time_rate_and_cost_of_the_kept_runs() {
     let bench = bench().await;
     *bench.host.kept.lock().unwrap() = vec![

@@ -33,12 +33,14 @@ pub struct Scripted {
     runs: Mutex<HashMap<RunId, ScriptedRun>>,
     /// Runs of earlier processes.
     pub kept: Mutex<Vec<RunReport>>,
+    pub out: Mutex<Vec<String>>,
 }
 
 impl Default for Scripted {
     fn default() -> Self {
         let arrived = watch::Sender::new(Vec::new());
-        Self { arrived, refuse: Mutex::default(), runs: Mutex::default(), kept: Mutex::default() }
+        let (refuse, runs) = (Mutex::default(), Mutex::default());
+        Self { arrived, refuse, runs, kept: Mutex::default(), out: Mutex::default() }
     }
 }
 
@@ -181,6 +183,10 @@ impl Runs for Scripted {
     fn latest(&self, most: usize) -> Vec<RunReport> {
         let kept = self.kept.lock().unwrap();
         kept[kept.len().saturating_sub(most)..].to_vec()
+    }
+
+    fn out(&self) -> Vec<String> {
+        self.out.lock().unwrap().clone()
     }
 
     async fn drain(&self, _grace: Duration) {

@@ -24,7 +24,8 @@ fn rendered(source: &str, texts: &[(&str, &str)]) -> String {
 fn wrong(source: &str, texts: &[(&str, &str)]) -> Vec<String> {
     let template = template(source, texts);
     let lines = template.check(&scope()).into_iter().map(|found| {
-        let text = found.file.as_ref().map_or(source, |file| template.library.text(file).unwrap());
+        let text =
+            found.file.as_ref().map_or(source, |file| template.0.library.text(file).unwrap());
         let at = text.get(found.finding.range.clone()).expect("a range within its text");
         let file = found.file.as_deref().unwrap_or("-");
         format!("{file} {} `{at}`: {}", found.finding.code, found.finding.message)

@@ -200,7 +200,7 @@ fn price(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Price> {
         (None, None, None);
     let before = reader.found.len();
     for (key, value) in reader.map(node, &keys::PRICE) {
-        let read = reader.dollars(value, &format!("{what}: `{}`", key.name)).map(|d| d.value);
+        let read = reader.dollars(value, format!("{what}: `{}`", key.name)).map(|d| d.value);
         match key.name.as_str() {
             "in" => input = read,
             "out" => output = read,

@@ -62,9 +62,10 @@ fn quoted(text: &str) -> String {
 /// "Return only valid JSON" and the like.
 fn demand(source: &str) -> Option<Range<usize>> {
     // Most prompts do not, and need not be taken apart.
-    let bytes = source.as_bytes();
-    let named = |at: usize| bytes[at..].get(..4).is_some_and(|w| w.eq_ignore_ascii_case(b"json"));
-    if !bytes.iter().enumerate().any(|(at, byte)| matches!(byte, b'j' | b'J') && named(at)) {
+    let named = |(at, _): (usize, &str)| {
+        source.as_bytes()[at..].get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"json"))
+    };
+    if !source.match_indices('j').chain(source.match_indices('J')).any(named) {
         return None;
     }
     let words = words(source);

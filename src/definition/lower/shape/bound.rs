@@ -21,7 +21,7 @@ pub fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node
         (Shape::Text(range), "$pattern") => pattern(reader, range, value, what),
         (Shape::Integer(range) | Shape::Number(range), "$min" | "$max") => {
             let Value::Number(number) = to_json(value) else {
-                reader.number(value, &what, f64::MIN..=f64::MAX);
+                reader.number(value, what, f64::MIN..=f64::MAX);
                 return;
             };
             *(if least { &mut range.min } else { &mut range.max }) = Some(number);
@@ -33,7 +33,7 @@ pub fn bound(reader: &mut Reader<'_>, shape: &mut Shape, key: &Key, value: &Node
             Shape::Text(TextRange { min, max, .. }) | Shape::List(_, ListRange { min, max }),
             "$min" | "$max",
         ) => {
-            let read = reader.integer(value, &what, 0..=u64::MAX).map(|n| n.value);
+            let read = reader.integer(value, what, 0..=u64::MAX).map(|n| n.value);
             *(if least { &mut *min } else { &mut *max }) = read;
             let crossed = (*min).zip(*max).is_some_and(|(min, max)| min > max);
             crossed_bounds(reader, value, crossed);

@@ -29,7 +29,8 @@ fn what_a_swap_says_is_not_quoted() {
     let mut told = exchange(Some(triage()));
     let before = answer(&told.prompt, told.schema.as_deref(), 1_024);
     let resume = " ran out at step 1/2, which is a long sentence of its own. Previous model: a.";
-    told.prompt.messages[0].text.push_str(&format!("\n\n{}{resume}", crate::resume::OPENING));
+    let asked = &told.prompt.messages[0].text;
+    told.prompt.messages[0].text = format!("{asked}\n\n{}{resume}", crate::resume::OPENING);
     assert_eq!(answer(&told.prompt, told.schema.as_deref(), 1_024), before);
 }
 
