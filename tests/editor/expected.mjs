@@ -166,7 +166,7 @@ export const bad = [
     kind: "config",
     text: "providers:\n  a: {kind: opnai, capacity: mine, limits: {rpm: 0}}\nmodels:\n  m: {paths: [{provider: a, model: x, can: [json_scema], trust: 2, price: {in: 1}}]}\n  n: {}\n",
     says: [
-      "2:13 Value is not accepted. Valid values: \"openai\", \"openai_responses\", \"openai_compatible\", \"anthropic\", \"gemini\", \"simulated\", \"azure\", \"databricks\", \"openrouter\", \"groq\", \"mistral\", \"together\", \"deepseek\", \"xai\", \"ollama\", \"llama_cpp\", \"vllm\".",
+      "2:13 Value is not accepted. Valid values: \"openai\", \"openai_responses\", \"openai_compatible\", \"anthropic\", \"gemini\", \"simulated\", \"azure\", \"databricks\", \"openrouter\", \"groq\", \"mistral\", \"together\", \"deepseek\", \"xai\", \"bedrock\", \"ollama\", \"llama_cpp\", \"vllm\".",
       "2:30 Value is not accepted. Valid values: \"shared\", \"own\".",
       "2:50 Value is below the minimum of 1.",
       "4:45 Value is not accepted. Valid values: \"json_schema\", \"json\", \"tools\".",
@@ -268,7 +268,7 @@ export const completions = [
     name: "a provider offers its keys",
     kind: "config",
     text: "providers:\n  a:\n    kind: openai\n    ‸\n",
-    offers: ["base_url", "api_key", "headers", "limits", "on_cancel", "capacity", "optional", "regime", "seed"],
+    offers: ["base_url", "api_key", "headers", "limits", "on_cancel", "capacity", "optional", "regime", "seed", "region"],
     only: true,
   },
   {
@@ -281,7 +281,7 @@ export const completions = [
     name: "a path offers its keys",
     kind: "config",
     text: "models:\n  m:\n    paths:\n      - provider: a\n        ‸\n",
-    offers: ["model", "context", "max_output", "can", "price", "trust"],
+    offers: ["model", "context", "max_output", "can", "price", "trust", "system", "token_field", "temperature", "effort"],
     only: true,
   },
   {
