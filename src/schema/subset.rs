@@ -89,8 +89,13 @@ const DATABRICKS: Rules = Rules { whole: false, alternatives: false, properties:
 /// As OpenAI's; no bounds of lengths and lists.
 const XAI: Rules = OPENAI;
 
-/// Grammars made of the schema: patterns and formats are refused, long repetitions make them too large.
-const GRAMMAR: Rules = Rules { whole: false, kept: &["minimum", "maximum"], ..STANDARD };
+/// Grammars made of the schema: patterns and formats are refused. Bounds of texts and lists go along, since a small model
+/// keeps to nothing else; where one makes the grammar too large, the refusal teaches so for that schema.
+const GRAMMAR: Rules = Rules {
+    whole: false,
+    kept: &["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"],
+    ..STANDARD
+};
 
 /// What a subset holds.
 #[must_use]

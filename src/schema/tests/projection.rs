@@ -202,3 +202,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_grammar_is_given_the_bounds_that_a_small_model_keeps_to_nothing_else_for() {
+    let text = json!({"type": "string", "minLength": 2, "maxLength": 80, "pattern": "^[A-Z]"});
+    let list = json!({"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 3});
+    let schema = json!({
+        "type": "object", "properties": {"text": text, "list": list}, "required": ["text", "list"],
+        "additionalProperties": false,
+    });
+    let asked = project(&schema, Subset::Grammar).unwrap();
+    let text = &asked["properties"]["text"];
+    assert_eq!((&text["minLength"], &text["maxLength"]), (&json!(2), &json!(80)));
+    assert_eq!(text.get("pattern"), None);
+    let list = &asked["properties"]["list"];
+    assert_eq!((&list["maxItems"], &list["items"]["minimum"]), (&json!(3), &json!(1)));
+}
