@@ -14,6 +14,7 @@ use punctual::domain::provider::{
     Capacity, ChatQuirks, Dialect, KeyPlace, Limits, OnCancel, ProviderSettings, SecretRef,
 };
 use punctual::driver::clock::system_time;
+use punctual::policy::rate::{Left, Told};
 use punctual::provider::registry::{Providers, connect};
 use punctual::provider::{Broken, Exchange, Provider, Reply, Sink};
 use serde_json::json;
@@ -31,6 +32,7 @@ struct Heard {
     usage: Option<Usage>,
     on_piece: Option<Arc<Notify>>,
     corrected: Vec<String>,
+    told: Vec<Told>,
 }
 
 impl Sink for Heard {
@@ -49,6 +51,9 @@ impl Sink for Heard {
     }
     fn corrected(&mut self, how: &str) {
         self.corrected.push(how.to_owned());
+    }
+    fn told(&mut self, told: &Told) {
+        self.told.push(*told);
     }
 }
 
@@ -540,4 +545,42 @@ async fn what_a_provider_has_taught_outlives_a_reload() {
     after.inherit(&*before);
     assert_eq!(ask(&*after).await.0.unwrap().text, "Hel");
     assert_eq!(server.requests()[2].json()["max_completion_tokens"], 64);
+}
+
+/// What is left of ten requests, the whole of them in seven seconds.
+const LEFT: Told = Told {
+    requests: Some(Left { left: 0, limit: Some(10), full_in: Duration::from_secs(7) }),
+    tokens: None,
+};
+
+#[tokio::test]
+async fn what_is_left_of_a_limit_is_told_once_by_the_head_or_else_by_an_errors_body() {
+    let date = "Mon, 30 Nov 2026 10:00:00 GMT";
+    let body = |limits| {
+        let error = json!({"code": 429, "message": "slow down", "metadata": {"headers": limits}});
+        json!({"error": error}).to_string()
+    };
+    let inside = body(json!({
+        "X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1796032807000",
+    }));
+    let head = [
+        ("content-type", "application/json"),
+        ("date", date),
+        ("x-ratelimit-limit-requests", "10"),
+        ("x-ratelimit-remaining-requests", "0"),
+        ("x-ratelimit-reset-requests", "7s"),
+    ];
+    let status = "429 Too Many Requests";
+    let server = Loopback::start([
+        with_headers(status, &head[..2], &inside),
+        with_headers(status, &head, &inside),
+        with_headers(status, &head[..2], &body(json!({}))),
+    ])
+    .await;
+    let provider = chat(&server);
+    for expected in [vec![LEFT], vec![LEFT], Vec::new()] {
+        let (reply, heard) = ask(&*provider).await;
+        assert_eq!(reply.unwrap_err().failure.class, FailureClass::RateLimited);
+        assert_eq!(heard.told, expected);
+    }
 }

@@ -214,10 +214,18 @@ impl HttpProvider {
         match sent {
             Ok(response) => {
                 let reader = Reader::new(head(&response), decoder);
-                if let Some(remaining) = reader.remaining() {
-                    sink.told(&Told::from(remaining));
+                let told = reader.remaining().map(Told::from);
+                if let Some(told) = &told {
+                    sink.told(told);
                 }
-                self.receive(response, reader, sink).await
+                let ended = self.receive(response, reader, sink).await;
+                // An error's body may say what its head did not.
+                if told.is_none()
+                    && let Err(Broken { remaining: Some(left), .. }) = &ended
+                {
+                    sink.told(&Told::from(&**left));
+                }
+                ended
             }
             Err(error) => Err(decoder.abort(self.unreached(&error))),
         }

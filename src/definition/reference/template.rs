@@ -77,8 +77,8 @@ steps:
     },
     Entry {
         code: "P0215",
-        title: "a prompt's tag that is too long",
-        text: "One tag (`{{ … }}` or `{% … %}`) may hold 256 words and signs, a template 100 `elif`, and a template file 1 MiB: \
+        title: "a prompt's tag that is too long or too deep",
+        text: "One tag (`{{ … }}` or `{% … %}`) may hold 256 words and signs and brackets 32 deep, a template 100 `elif`, and a template file 1 MiB: \
                they nest when they are read, and nesting costs stack. Use `{% set name = … %}` for a part, or let a step's \
                answer hold it.",
         example: Example::Told {

@@ -4,38 +4,20 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::failure::FailureClass;
-use crate::domain::message::{Message, Prompt, Usage};
-use crate::domain::model::{Efforts, ModelProfile, Structured, Subset};
+use crate::domain::message::Usage;
+use crate::domain::model::{Efforts, Structured, Subset};
+use crate::provider::fixture::{self, Heard, with_profile};
 use crate::provider::sse::Event;
-use crate::provider::{Broken, Draw, Reply, Sink};
+use crate::provider::{Broken, Reply};
 
 fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
-    Exchange {
-        prompt: Prompt {
-            system: Some("Be brief.".to_owned()),
-            messages: vec![
-                Message::user("Which city?"),
-                Message::user("Quick."),
-                Message::assistant(" "),
-                Message::assistant("Rome"),
-                Message::user("No."),
-            ],
-        },
-        schema: schema.map(Arc::new),
-        max_tokens: 64,
-        temperature: Some(0.5),
-        effort: None,
-        profile: Arc::new(ModelProfile {
-            max_output: Some(32),
-            structured,
-            fallback: Structured::Tool,
-            subset: Subset::Anthropic,
-            temperature: false,
-            effort: Efforts::of(["low", "high"]),
-            ..ModelProfile::plain("claude-x")
-        }),
-        draw: Draw::default(),
-    }
+    with_profile(fixture::exchange(structured, schema), |profile| {
+        profile.id = "claude-x".to_owned();
+        profile.fallback = Structured::Tool;
+        profile.subset = Subset::Anthropic;
+        profile.temperature = false;
+        profile.effort = Efforts::of(["low", "high"]);
+    })
 }
 
 #[test]
@@ -92,24 +74,6 @@ fn effort_is_sent_beside_the_format() {
     let asked =
         Exchange { effort: Some("none".to_owned()), ..exchange(Structured::Instruct, None) };
     assert_eq!(Anthropic.encode(&asked).body["output_config"], json!({"effort": "low"}));
-}
-
-#[derive(Default)]
-struct Heard {
-    text: String,
-    tokens: u64,
-    usage: Vec<Usage>,
-}
-
-impl Sink for Heard {
-    fn first_token(&mut self) {}
-    fn piece(&mut self, text: &str, tokens: u64) {
-        self.text.push_str(text);
-        self.tokens += tokens;
-    }
-    fn usage(&mut self, usage: Usage) {
-        self.usage.push(usage);
-    }
 }
 
 fn events(list: &[Value]) -> (Result<Reply, Broken>, Heard) {

@@ -4,45 +4,18 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::failure::{FailureClass, Scope};
-use crate::domain::message::{Message, Prompt, Usage};
+use crate::domain::message::Usage;
 use crate::domain::model::{Efforts, ModelProfile, Structured, Subset, SystemPrompt};
-use crate::provider::classify::Head;
 use crate::provider::event_stream::{self, frames};
-use crate::provider::reader::Reader;
-use crate::provider::{Broken, Draw, Reply, Sink};
+use crate::provider::fixture::{self, Heard, city, of_type, with_profile};
+use crate::provider::{Broken, Reply};
 
 fn exchange(structured: Structured, schema: Option<Value>) -> Exchange {
-    Exchange {
-        prompt: Prompt {
-            system: Some("Be brief.".to_owned()),
-            messages: vec![
-                Message::user("Which city?"),
-                Message::user("Quick."),
-                Message::assistant(" "),
-                Message::assistant("Rome"),
-                Message::user("No."),
-            ],
-        },
-        schema: schema.map(Arc::new),
-        max_tokens: 64,
-        temperature: Some(0.5),
-        effort: None,
-        profile: Arc::new(ModelProfile {
-            max_output: Some(32),
-            structured,
-            fallback: Structured::Tool,
-            subset: Subset::Bedrock,
-            effort: Efforts::of(["low"]),
-            ..ModelProfile::plain("us.anthropic.claude-x-v1:0")
-        }),
-        draw: Draw::default(),
-    }
-}
-
-fn closed() -> Value {
-    json!({
-        "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
-        "additionalProperties": false,
+    with_profile(fixture::exchange(structured, schema), |profile| {
+        profile.id = "us.anthropic.claude-x-v1:0".to_owned();
+        profile.fallback = Structured::Tool;
+        profile.subset = Subset::Bedrock;
+        profile.effort = Efforts::of(["low"]);
     })
 }
 
@@ -69,9 +42,9 @@ fn an_arn_is_one_segment_of_the_path() {
 #[test]
 fn a_schema_travels_as_a_string_and_effort_beside_it() {
     let asked =
-        Exchange { effort: Some("low".to_owned()), ..exchange(Structured::Schema, Some(closed())) };
+        Exchange { effort: Some("low".to_owned()), ..exchange(Structured::Schema, Some(city())) };
     let body = Bedrock.encode(&asked).body;
-    let text = closed().to_string();
+    let text = city().to_string();
     assert_eq!(
         body["outputConfig"],
         json!({
@@ -90,7 +63,7 @@ fn a_schema_travels_as_a_string_and_effort_beside_it() {
 
 #[test]
 fn a_schema_that_cannot_be_compiled_becomes_a_tools_parameters() {
-    let mut open = closed();
+    let mut open = city();
     open["additionalProperties"] = json!(true);
     for structured in [Structured::Schema, Structured::Tool] {
         let body = Bedrock.encode(&exchange(structured, Some(open.clone()))).body;
@@ -111,9 +84,9 @@ fn a_schema_that_cannot_be_compiled_becomes_a_tools_parameters() {
 #[test]
 fn without_tools_and_schemas_the_model_is_told_the_shape() {
     for structured in [Structured::Instruct, Structured::Json] {
-        let body = Bedrock.encode(&exchange(structured, Some(closed()))).body;
+        let body = Bedrock.encode(&exchange(structured, Some(city()))).body;
         let system = body["system"][0]["text"].as_str().unwrap();
-        assert!(system.starts_with("Be brief.") && system.contains(&closed().to_string()));
+        assert!(system.starts_with("Be brief.") && system.contains(&city().to_string()));
         assert_eq!((body.get("toolConfig"), body.get("outputConfig")), (None, None));
     }
 }
@@ -133,38 +106,12 @@ fn a_model_without_a_system_prompt_is_told_in_the_first_turn() {
     assert_eq!(body["inferenceConfig"], json!({"maxTokens": 32}));
 }
 
-#[derive(Default)]
-struct Heard {
-    text: String,
-    tokens: u64,
-    usage: Vec<Usage>,
-}
-
-impl Sink for Heard {
-    fn first_token(&mut self) {}
-    fn piece(&mut self, text: &str, tokens: u64) {
-        self.text.push_str(text);
-        self.tokens += tokens;
-    }
-    fn usage(&mut self, usage: Usage) {
-        self.usage.push(usage);
-    }
-}
-
-fn head(content_type: &str) -> Head {
-    Head { status: 200, headers: [("content-type", content_type)].into_iter().collect() }
-}
-
 fn read(asked: &Exchange, content_type: &str, body: &[u8]) -> (Result<Reply, Broken>, Heard) {
-    let mut reader = Reader::new(head(content_type), Bedrock.decoder(asked));
-    let mut heard = Heard::default();
-    reader.push(body, &mut heard);
-    (reader.end(&mut heard), heard)
+    fixture::read(&Bedrock, asked, of_type(content_type), &[body])
 }
 
 fn events(list: &[Value]) -> (Result<Reply, Broken>, Heard) {
-    let asked = exchange(Structured::Instruct, None);
-    read(&asked, event_stream::CONTENT_TYPE, &frames::stream(list))
+    read(&exchange(Structured::Instruct, None), event_stream::CONTENT_TYPE, &frames::stream(list))
 }
 
 fn start() -> Value {
@@ -231,7 +178,7 @@ fn a_forced_tools_arguments_are_the_answer() {
         ends("tool_use"),
         counts(),
     ];
-    let asked = exchange(Structured::Tool, Some(closed()));
+    let asked = exchange(Structured::Tool, Some(city()));
     let (reply, heard) = read(&asked, event_stream::CONTENT_TYPE, &frames::stream(&list));
     assert_eq!(reply.unwrap().text, r#"{"city":"Paris"}"#);
     assert_eq!(heard.text, r#"{"city":"Paris"}"#);
@@ -260,7 +207,7 @@ fn a_reply_that_comes_as_one_document_is_read_whole() {
         json!({"toolUse": {"toolUseId": "t", "name": "answer", "input": {"city": "Paris"}}});
     tool["output"]["message"]["content"][1] = input;
     tool["stopReason"] = "tool_use".into();
-    let forced = exchange(Structured::Tool, Some(closed()));
+    let forced = exchange(Structured::Tool, Some(city()));
     let (reply, _) = read(&forced, "application/json", tool.to_string().as_bytes());
     assert_eq!(reply.unwrap().text, r#"{"city":"Paris"}"#);
     let (other, _) = read(&plain, "application/json", b"{\"hello\":1}");
