@@ -122,7 +122,8 @@ impl Lanes {
     }
 
     /// Takes over the doors of `before`, each under the limits given here: what was sent within the last minute and
-    /// what is in flight still counts. What is out stays out where neither settings nor key have changed.
+    /// what is in flight still counts. What is out stays out, and what refusals have taught holds, where neither settings
+    /// nor key have changed.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         for (name, lane) in &mut self.lanes {
@@ -130,14 +131,17 @@ impl Lanes {
             let limits = lane.door.state().door.limits();
             let mut state = old.door.state();
             state.door.relimit(limits);
-            if lane.mark != old.mark {
+            let same = lane.mark == old.mark;
+            if !same {
                 state.door.renew();
             }
             let epoch = state.door.epoch();
             old.door.call(&mut state);
             drop(state);
             let (provider, mark) = (lane.provider.clone(), lane.mark);
-            provider.inherit(old.provider());
+            if same {
+                provider.inherit(old.provider());
+            }
             let (name, door) = (name.clone(), old.door.clone());
             *lane = Arc::new(Lane { name, provider, mark, epoch, door });
         }

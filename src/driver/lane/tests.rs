@@ -5,8 +5,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::*;
+use crate::domain::failure::{About, FailureClass};
 use crate::domain::id::{AttemptId, RunId};
 use crate::domain::message::Prompt;
+use crate::provider::lesson::Lessons;
 use crate::provider::{BoxFuture, Draw, Exchange, Sink};
 use crate::run::fixture::path;
 
@@ -20,6 +22,52 @@ impl Provider for Nobody {
     ) -> BoxFuture<'a, Result<Reply, Broken>> {
         Box::pin(std::future::pending())
     }
+}
+
+/// One whose refusals teach.
+#[derive(Default)]
+struct Learner(Lessons);
+
+impl Provider for Learner {
+    fn exchange<'a>(
+        &'a self,
+        _: &'a Exchange,
+        _: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reply, Broken>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn lessons(&self) -> Option<&Lessons> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_has_taught_is_not_believed_of_another_one_under_its_name() {
+    let reloaded = |mark| {
+        let lanes = |mark| {
+            let mut lanes = Lanes::default();
+            let limits = Limits::default();
+            lanes.add_marked("a", Arc::new(Learner::default()), limits, Clock::start(), mark);
+            lanes
+        };
+        let before = lanes(1);
+        let overflow = Failure {
+            about: Some(About::Size { prompt: 9_000, most: 8_000 }),
+            ..Failure::of_attempt(FailureClass::ContextOverflow, "", "")
+        };
+        let launch = of(1, "m");
+        before
+            .get("a")
+            .unwrap()
+            .provider()
+            .lessons()
+            .unwrap()
+            .overflowed(&launch.exchange, &overflow);
+        lanes(mark).after(&before).get("a").unwrap().window("m")
+    };
+    assert_eq!(reloaded(1), Some(8_001), "the limit and the answer's bound");
+    assert_eq!(reloaded(2), None);
 }
 
 fn lanes(limits: Limits, clock: Clock) -> Lanes {
