@@ -579,8 +579,8 @@ async fn what_is_left_of_a_limit_is_told_once_by_the_head_or_else_by_an_errors_b
     .await;
     let provider = chat(&server);
     for expected in [vec![LEFT], vec![LEFT], Vec::new()] {
-        let (reply, heard) = ask(&*provider).await;
-        assert_eq!(reply.unwrap_err().failure.class, FailureClass::RateLimited);
-        assert_eq!(heard.told, expected);
+        let (answer, noted) = ask(&*provider).await;
+        assert_eq!(answer.unwrap_err().failure.class, FailureClass::RateLimited);
+        assert_eq!(noted.told, expected);
     }
 }

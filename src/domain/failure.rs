@@ -184,7 +184,7 @@ pub struct Failure {
     pub retry_after: Option<Duration>,
     /// Whether the provider says that the same request, sent to the same path again, meets the same.
     pub hopeless: bool,
-    /// What the class was read from, `429 + retry-after`; never prompt or answer text.
+    /// What the class was read from, `429 + retry-after`, at most 500 characters; never prompt or answer text.
     pub evidence: String,
     /// The provider's own words or ours, at most 500 characters, without secrets.
     pub message: String,
@@ -207,14 +207,14 @@ pub enum About {
 }
 
 impl Failure {
-    /// A failure that says nothing about its surroundings.
+    /// A failure that says nothing about its surroundings. Words beyond their bound lose their end.
     #[must_use]
     pub fn of_attempt(
         class: FailureClass,
         evidence: impl Into<String>,
         message: impl Into<String>,
     ) -> Self {
-        let (evidence, message) = (evidence.into(), message.into());
+        let (evidence, message) = (bounded(evidence.into()), bounded(message.into()));
         Self {
             class,
             scope: Scope::Attempt,
@@ -270,6 +270,18 @@ impl Failure {
     }
 }
 
+/// The longest evidence and message of a failure, in characters.
+const MAX_WORDS: usize = 500;
+
+/// `text` with at most [`MAX_WORDS`] characters, the last one an ellipsis where some were lost.
+fn bounded(mut text: String) -> String {
+    let Some((end, _)) = text.char_indices().nth(MAX_WORDS) else { return text };
+    let last = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    text.truncate(last);
+    text.push('…');
+    text
+}
+
 /// What a failure says to others than its own attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThrottleEvent {
@@ -293,6 +305,16 @@ mod tests {
             assert_eq!(FailureClass::parse(class.as_str()), Some(class));
         }
         assert_eq!(FailureClass::parse("unknown"), None);
+    }
+
+    #[test]
+    fn words_beyond_their_bound_lose_their_end() {
+        let of = |words: String| Failure::of_attempt(FailureClass::Refusal, words.clone(), words);
+        let most = of("é".repeat(500));
+        assert_eq!((most.message.as_str(), &most.evidence), (&*"é".repeat(500), &most.message));
+        let beyond = of("é".repeat(501));
+        assert_eq!(beyond.message, "é".repeat(499) + "…");
+        assert_eq!(beyond.evidence, beyond.message);
     }
 
     #[test]
