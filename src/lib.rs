@@ -7,6 +7,8 @@ pub mod domain;
 pub mod driver;
 pub mod engine;
 pub mod expression;
+pub mod latency;
+pub mod planner;
 pub mod policy;
 pub mod provider;
 pub mod resume;

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms by floor. Imports go to a lower floor, or stay in the room.
-const FLOORS: [&[&str]; 8] = [
+const FLOORS: [&[&str]; 9] = [
     &["domain"],
-    &["policy", "resume", "schema", "expression", "template"],
+    &["latency", "resume", "schema", "expression", "template"],
+    &["policy", "planner"],
     &["engine", "workflow", "trace"],
     &["definition", "provider", "store"],
     &["run"],
@@ -21,9 +22,11 @@ const FLOORS: [&[&str]; 8] = [
 const SIDEWAYS: [(&str, &str); 1] = [("template", "expression")];
 
 /// Rooms without clock, lock, task, I/O or luck.
-const PURE: [&str; 11] = [
+const PURE: [&str; 13] = [
     "domain",
+    "latency",
     "policy",
+    "planner",
     "resume",
     "schema",
     "expression",

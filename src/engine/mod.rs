@@ -39,6 +39,7 @@ use crate::domain::message::Usage;
 use crate::domain::outcome::{Cause, Outcome, Status};
 use crate::domain::plan::Plan;
 use crate::domain::time::Timestamp;
+use crate::planner::Pilot;
 use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
@@ -255,6 +256,8 @@ pub struct Signals {
 #[derive(Clone, Debug)]
 pub struct Machine {
     plan: Arc<Plan>,
+    /// What was known of times when the run began; `None` where nothing was.
+    pilot: Option<Arc<Pilot>>,
     shares: Shares,
     deadline: Duration,
     end_at: Timestamp,
@@ -304,8 +307,15 @@ impl Machine {
             outcome: None,
             out: Vec::new(),
             decisions: Vec::new(),
+            pilot: None,
             plan,
         }
+    }
+
+    /// The same run, knowing what is known of times.
+    #[must_use]
+    pub fn with_pilot(self, pilot: Option<Arc<Pilot>>) -> Self {
+        Self { pilot, ..self }
     }
 
     /// Takes in `event`, which happened at `now`, and says what to do. Times never go back.
@@ -379,6 +389,12 @@ impl Machine {
     #[must_use]
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// What was known of times when the run began.
+    #[must_use]
+    pub fn pilot(&self) -> Option<&Arc<Pilot>> {
+        self.pilot.as_ref()
     }
 
     /// Every step's state, in the plan's order.

@@ -1,0 +1,56 @@
+//! What a run is told at its start of how long things take, and the planner that spends its deadline by it.
+//!
+//! A [`Pilot`] is made from the plan and what the server knows at that moment, and pinned to the run: the same pilot, the
+//! same events and the same times give the same decisions.
+
+use std::sync::Arc;
+
+use crate::domain::id::{PathIx, StepIx};
+
+/// What is measured of one step on one path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// How many attempts it was measured on, censored ones included; a merely foretold one has none.
+    pub samples: f64,
+    /// Seconds to the first token.
+    pub first_token: Quantiles,
+    /// Seconds to the complete answer.
+    pub total: Quantiles,
+    /// Tokens of an answer, at the median.
+    pub tokens: f64,
+    /// Tokens a second, at the median.
+    pub rate: f64,
+}
+
+/// Three points of a distribution, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantiles {
+    /// Half are below.
+    pub p50: f64,
+    /// 95 % are.
+    pub p95: f64,
+    /// 99 % are.
+    pub p99: f64,
+}
+
+/// What a run knows of times, from its start to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pilot {
+    /// Tells this knowledge from any other; in the record of a run.
+    pub mark: u64,
+    /// By step, then by path of the plan; `None` where the step does not use the path, or nothing is known.
+    pub times: Vec<Vec<Option<Times>>>,
+    /// By how much the latest minutes are slower than the weeks before, on all paths at once; 1 is as ever.
+    pub shock: f64,
+}
+
+impl Pilot {
+    /// What is measured of `step` on `path`.
+    #[must_use]
+    pub fn times(&self, step: StepIx, path: PathIx) -> Option<&Times> {
+        self.times.get(step.at())?.get(path.at())?.as_ref()
+    }
+}
+
+/// Shared by the runs that began with it.
+pub type SharedPilot = Arc<Pilot>;
