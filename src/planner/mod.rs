@@ -7,6 +7,12 @@ use std::sync::Arc;
 
 use crate::domain::id::{PathIx, StepIx};
 
+pub mod belief;
+pub mod decide;
+pub mod look;
+pub mod problem;
+pub mod tables;
+
 /// What is measured of one step on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
