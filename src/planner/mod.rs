@@ -48,6 +48,8 @@ pub struct Pilot {
     pub times: Vec<Vec<Option<Times>>>,
     /// By how much the latest minutes are slower than the weeks before, on all paths at once; 1 is as ever.
     pub shock: f64,
+    /// What the planner decides by; `None` where it leaves that to the rules.
+    pub tables: Option<Arc<tables::Tables>>,
 }
 
 impl Pilot {
