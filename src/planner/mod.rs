@@ -8,9 +8,15 @@ use std::sync::Arc;
 use crate::domain::id::{PathIx, StepIx};
 
 pub mod belief;
+mod chain;
 pub mod decide;
+mod fate;
+mod graph;
 pub mod look;
+mod omen;
 pub mod problem;
+mod scene;
+mod stopping;
 pub mod tables;
 
 /// What is measured of one step on one path.
