@@ -389,6 +389,35 @@ fn explain_draws_the_graph_and_spells_out_the_cutoffs() {
 }
 
 #[test]
+fn simulate_foretells_by_deadline_and_is_the_same_each_time() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let asked =
+        ["simulate", "hello", "--regime", "busy", "--runs", "40", "--deadlines", "2s,3s,5s,15s"];
+    let left = bench.run(&[&asked[..], &["--set", "name=Ada"]].concat());
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    insta::assert_snapshot!("simulate", left.out);
+    let again = bench.run(&[&asked[..], &["--set", "name=Ada", "--json"]].concat());
+    let told = json(&again.out);
+    let shares: Vec<f64> = told["deadlines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["on_time"].as_f64().unwrap())
+        .collect();
+    assert!(shares.is_sorted() && shares.len() == 4, "{shares:?}");
+    for share in &shares {
+        assert!(left.out.contains(&format!("{:.1} %", share * 100.0)), "{share}: {}", left.out);
+    }
+    assert_eq!(told["limit"]["step"], "greet");
+    let none = bench.run(&asked);
+    assert_eq!((none.code, none.out.as_str()), (2, ""));
+    assert!(none.err.contains("has no case to take inputs from"), "{}", none.err);
+    let wrong = bench.run(&["simulate", "hello", "--deadlines", "0s"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("between 1s and 10m"), "{}", wrong.err);
+}
+
+#[test]
 fn a_run_can_be_looked_at_afterwards() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();

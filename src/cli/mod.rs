@@ -33,6 +33,7 @@ mod runs;
 mod schema;
 mod serve;
 mod side;
+mod simulate;
 mod story;
 mod summary;
 mod table;
@@ -83,6 +84,7 @@ enum Command {
     Test(test::Test),
     Check(check::Check),
     Explain(explain::Explain),
+    Simulate(simulate::Simulate),
     List(list::List),
     Doctor(doctor::Doctor),
     Install(install::Install),
@@ -130,6 +132,7 @@ impl Command {
             Self::Test(test) => test.run(),
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
+            Self::Simulate(simulate) => simulate.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
             Self::Install(install) => install.run().await,
@@ -149,6 +152,7 @@ impl Command {
             | Self::New(_)
             | Self::Run(_)
             | Self::Explain(_)
+            | Self::Simulate(_)
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Install(_)
@@ -167,6 +171,7 @@ impl Command {
             | Self::Test(_)
             | Self::Check(_)
             | Self::Explain(_)
+            | Self::Simulate(_)
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Install(_)

@@ -305,7 +305,7 @@ async fn follow(handle: &RunHandle, signals: &mut Signals) -> (RunReport, Option
 }
 
 /// The call was not started.
-fn refused(workflow: &Workflow, refusal: &Refusal, fields: &[String]) -> Exit {
+pub fn refused(workflow: &Workflow, refusal: &Refusal, fields: &[String]) -> Exit {
     match refusal {
         Refusal::InvalidInput(lines) => {
             output::refuse(

@@ -5,6 +5,7 @@
 //! decides is the code that runs live; only the passing of time is played.
 
 pub mod case;
+pub mod forecast;
 mod gate;
 
 use std::cmp::Reverse;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::forecast::{Figures, Trial};
 use super::{Ended, World};
 use crate::definition::catalog::load_file;
 use crate::definition::config::Configuration;
@@ -147,4 +148,32 @@ fn hedges_before_the_cutoff_stay_within_their_share_of_all_runs() {
     }
     let providers = configuration.providers.len();
     assert!(early > 0 && early <= primaries / 10 + providers, "{early} of {primaries}");
+}
+
+#[test]
+fn a_longer_deadline_is_met_more_often_and_the_same_seed_gives_the_same_figures() {
+    let configuration = Configuration::simulated("busy", 7);
+    let trial = Trial {
+        workflow: workflow(FLOW, &configuration),
+        inputs: vec![input()],
+        providers: configuration.providers.clone(),
+        recordings: Arc::new(Recordings::default()),
+        seed: 1,
+        apart: Duration::from_secs(30),
+    };
+    let figures = |seconds: u64| {
+        let deadline = Duration::from_secs(seconds);
+        let samples = trial.under(deadline).play(0, 40).unwrap();
+        assert!(samples.iter().all(|sample| sample.elapsed < deadline));
+        Figures::of(deadline, &samples)
+    };
+    let shares: Vec<f64> = [10, 20, 90].into_iter().map(|s| figures(s).on_time).collect();
+    assert!(shares[0] < shares[1] && shares[1] < shares[2], "{shares:?}");
+    assert_eq!(figures(20), figures(20));
+    let (one, other) = (trial.play(0, 4).unwrap(), trial.play(2, 2).unwrap());
+    assert_eq!(
+        one[2..],
+        other[..],
+        "a run's luck is its number's, whichever world it is played in"
+    );
 }

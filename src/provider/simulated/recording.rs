@@ -28,6 +28,24 @@ impl Recordings {
         recordings
     }
 
+    /// What a forecast answers with: of each item the last answer recorded, which is the one that fits, every time it
+    /// is asked. How attempts fare is drawn: cases are written to show what happens rarely.
+    #[must_use]
+    pub fn usual<'a>(all: impl IntoIterator<Item = &'a Cases>) -> Self {
+        let mut recordings = Self::default();
+        for cases in all {
+            for case in &cases.list {
+                let mut case = case.clone();
+                for attempts in case.answers.iter_mut().flat_map(|answers| &mut answers.items) {
+                    let last = attempts.pop().filter(|said| said.told.is_none_or(Told::answers));
+                    *attempts = last.map(|said| Said { told: None, ..said }).into_iter().collect();
+                }
+                recordings.add(&cases.workflow, &case);
+            }
+        }
+        recordings
+    }
+
     /// What is in store for one case alone.
     #[must_use]
     pub fn of_case(workflow: &str, case: &Case) -> Self {
