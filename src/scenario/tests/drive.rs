@@ -101,7 +101,7 @@ fn every_attempt_is_observed_to_its_true_end() {
     let mut ends = std::collections::BTreeMap::new();
     for run in 0..100 {
         driver.play(run);
-        for seen in driver.observations(run) {
+        for (_, seen) in driver.observations(run) {
             let kind = match seen.end {
                 End::Answered { valid } => {
                     let first = seen.first_token.unwrap();
@@ -125,7 +125,7 @@ fn every_attempt_is_observed_to_its_true_end() {
         driver.play(run);
         let first = setting.draw(run, 0, 0, 0);
         hung += u32::from(first.ending == Ending::Hang);
-        let seen = driver.observations(run).next().unwrap();
+        let (_, seen) = driver.observations(run).next().unwrap();
         assert_eq!(seen.end == End::Closed, first.ending == Ending::Hang, "{seen:?}");
     }
     assert!(hung > 0);
