@@ -28,6 +28,9 @@ impl Machine {
             state.first_token.get_or_insert(now);
             state.latest_token = Some(now);
             state.emitted = state.emitted.max(tokens);
+            let first = state.first_token.unwrap_or(now);
+            state.stream.push(now.since(first), state.emitted);
+            self.note_flow(attempt, now);
         }
     }
 
@@ -65,6 +68,7 @@ impl Machine {
         }
         self.settle(attempt, usage, AttemptEnd::Failed, now);
         self.note_overflow(attempt, &failure);
+        self.note_failure(attempt, failure.class);
         self.close_paths(self.attempts[attempt.at()].spec.path, &failure, now);
         self.in_trouble(attempt, failure, 0, now);
     }

@@ -24,8 +24,13 @@ mod conclude;
 pub mod decision;
 mod hedge;
 mod launch;
+mod measure;
+mod observe;
+mod outlook;
 mod path;
+mod prefer;
 mod reaction;
+mod shed;
 mod state;
 mod verdict;
 mod window;
@@ -47,7 +52,7 @@ use crate::policy::health::Why;
 use crate::policy::permit::Traffic;
 
 use decision::Decision;
-use state::{AttemptState, StepState};
+use state::{AttemptState, Next, StepState};
 
 pub use state::{AttemptView, StepView};
 
@@ -258,6 +263,8 @@ pub struct Machine {
     plan: Arc<Plan>,
     /// What was known of times when the run began; `None` where nothing was.
     pilot: Option<Arc<Pilot>>,
+    /// What the run makes of it.
+    measure: Option<measure::Measure>,
     shares: Shares,
     deadline: Duration,
     end_at: Timestamp,
@@ -308,6 +315,7 @@ impl Machine {
             out: Vec::new(),
             decisions: Vec::new(),
             pilot: None,
+            measure: None,
             plan,
         }
     }
@@ -315,7 +323,8 @@ impl Machine {
     /// The same run, knowing what is known of times.
     #[must_use]
     pub fn with_pilot(self, pilot: Option<Arc<Pilot>>) -> Self {
-        Self { pilot, ..self }
+        let measure = pilot.as_ref().map(|pilot| measure::Measure::of(&self.plan, pilot));
+        Self { pilot, measure, ..self }
     }
 
     /// Takes in `event`, which happened at `now`, and says what to do. Times never go back.

@@ -1,6 +1,9 @@
 //! What the machine remembers of steps, items and attempts.
 
+use std::time::Duration;
+
 use super::AttemptSpec;
+use super::decision::timing::Late;
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx};
 use crate::domain::message::Usage;
@@ -8,6 +11,8 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Status};
 use crate::domain::plan::{StepPlan, Work};
 use crate::domain::time::Timestamp;
+use crate::latency::stream::Stream;
+use crate::policy::cutoff::measured::Projection;
 use crate::policy::cutoff::{Limits, Seen, Signal};
 use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::Reservation;
@@ -111,6 +116,21 @@ pub(super) enum ItemPhase {
     Bad,
 }
 
+/// What the stream of an attempt is held against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// Tokens of its answer, at the median.
+    pub(super) expected: f64,
+    /// The usual tokens a second.
+    pub(super) usual: f64,
+    /// Of 100 first tokens 99 have come by then.
+    pub(super) late: Duration,
+    /// Seconds that the quickest fresh attempt would take; infinite where there can be none.
+    pub(super) gain: f64,
+    /// Whether its total was extended, because it was about to finish.
+    pub(super) extended: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct AttemptState {
     pub(super) spec: AttemptSpec,
@@ -120,8 +140,17 @@ pub(super) struct AttemptState {
     pub(super) first_token: Option<Timestamp>,
     pub(super) latest_token: Option<Timestamp>,
     pub(super) emitted: u64,
+    pub(super) stream: Stream,
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
+    /// What its stream is held against, where its limits were measured.
+    pub(super) flow: Option<Flow>,
+    /// When it was seen that it will not be done in time, and how.
+    pub(super) projected: Option<(Timestamp, Signal, Projection)>,
+    /// How it was late by what is measured, once it was cut.
+    pub(super) late: Option<Late>,
+    /// When it is joined by another before its cutoff, counted from sending.
+    pub(super) early_after: Option<Duration>,
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
     pub(super) early: Early,
@@ -343,6 +372,8 @@ impl AttemptState {
     pub(super) fn cut_due(&self) -> Option<(Timestamp, Signal)> {
         let sent = self.sent.filter(|_| !self.cut && self.ended.is_none())?;
         let (first_token, latest_token) = (self.first_token, self.latest_token);
-        self.limits.due(&Seen { sent, first_token, latest_token })
+        let limit = self.limits.due(&Seen { sent, first_token, latest_token });
+        let projected = self.projected.map(|(at, signal, _)| (at, signal));
+        [projected, limit].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }
