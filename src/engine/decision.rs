@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ItemIx, PathIx, StepIx};
 use crate::domain::outcome::Status;
@@ -14,7 +16,7 @@ use crate::policy::gate::Refusal;
 use crate::policy::permit::Traffic;
 
 /// One decision.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// When.
     pub at: Timestamp,
@@ -29,7 +31,8 @@ pub struct Decision {
 }
 
 /// What was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A step begins, or a prompt is made shorter.
     Prepare,
@@ -76,7 +79,7 @@ impl Kind {
 }
 
 /// A path that was passed over, and how it was away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passed {
     /// The path.
     pub path: PathIx,
@@ -85,7 +88,8 @@ pub struct Passed {
 }
 
 /// How a path cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Away {
     /// It is closed for a while.
     Closed {
@@ -134,7 +138,8 @@ impl fmt::Display for Away {
 }
 
 /// Why it was decided, with the numbers it used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variant's text names its numbers")]
 pub enum Reason {
     /// Everything the step needs is there.

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::fallback::BACKOFF;
 use super::queue::Ticket;
 use crate::domain::failure::{Failure, FailureClass, Scope, ThrottleEvent};
@@ -30,11 +32,12 @@ const FORGET: Duration = Duration::from_secs(600);
 const PATHS_MAX: usize = 1_000;
 
 /// Why something is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// What was told of it.
     pub event: ThrottleEvent,
-    /// In the words of the failure, for a person.
+    /// In the words of the failure, for a person. Not written down with an event.
+    #[serde(skip)]
     pub said: String,
 }
 
