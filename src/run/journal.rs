@@ -64,7 +64,7 @@ impl Default for Journal {
 
 impl Journal {
     /// Takes in what the machine is about to be told.
-    pub(super) fn told(&mut self, event: &Event, signals: &Signals, now: Timestamp) {
+    pub fn told(&mut self, event: &Event, signals: &Signals, now: Timestamp) {
         if !self.whole {
             return;
         }
@@ -96,7 +96,7 @@ impl Journal {
     }
 
     /// Takes in what it answered to the latest of it.
-    pub(super) fn answered(&mut self, actions: &[Action], decisions: &[Decision]) {
+    pub fn answered(&mut self, actions: &[Action], decisions: &[Decision]) {
         if !self.whole || (actions.is_empty() && decisions.is_empty()) {
             return;
         }
@@ -163,3 +163,6 @@ fn size_of_event(event: &Event) -> usize {
         | Event::Woke => 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

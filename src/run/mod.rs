@@ -166,6 +166,13 @@ impl Run {
         self.journal.get_or_insert_default();
     }
 
+    /// What decided the run, as lines: see [`Journal::lines`]. Nothing where that is not kept.
+    #[must_use]
+    pub fn record(&self, known: impl Fn(&str) -> bool) -> Vec<String> {
+        let journal = self.journal.as_ref();
+        journal.map(|journal| journal.lines(&self.id, &self.machine, known)).unwrap_or_default()
+    }
+
     /// Begins. `reused` are outputs that an earlier run of the same call has validated.
     pub fn start(&mut self, reused: Vec<(StepIx, Value)>, now: Timestamp) -> Vec<Effect> {
         let mut steps = Vec::new();

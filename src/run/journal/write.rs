@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::knowledge::Knowledge;
 use super::{BYTES_MAX, Entry, FORMAT, Journal};
+use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
-use crate::engine::{Action, Event, Signals};
-use crate::run::Run;
+use crate::engine::{Action, Event, Machine, Signals};
 
 /// Longest part, in bytes: a plan of two hundred steps takes a tenth of it.
 const PART_MAX: usize = 2 << 20;
@@ -56,22 +56,31 @@ fn no_decisions(decisions: &&[Decision]) -> bool {
     decisions.is_empty()
 }
 
-impl Run {
-    /// The run's record as lines without line ends: the parts it shares with other runs, those left out that `known` says
-    /// are stored, and the run's own line last. Nothing where none was kept.
+/// The line of a shared part; `None` where it is too long to be kept.
+fn part(name: &str, text: &str) -> Option<String> {
+    (text.len() <= PART_MAX).then(|| format!("{{\"part\":\"{name}\",\"is\":{text}}}"))
+}
+
+impl Journal {
+    /// The record of `run`, which `machine` has decided, as lines without line ends: the parts it shares with other runs,
+    /// but for those that `known` says are stored, and the run's own line last.
     #[must_use]
-    pub fn record(&self, known: impl Fn(&str) -> bool) -> Vec<String> {
-        let Some(journal) = &self.journal else { return Vec::new() };
-        let plan = serde_json::to_string(&**self.machine.plan()).unwrap_or_default();
+    pub fn lines(
+        &self,
+        run: &RunId,
+        machine: &Machine,
+        known: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let plan = serde_json::to_string(&**machine.plan()).unwrap_or_default();
         let mut hasher = DefaultHasher::new();
         hasher.write(plan.as_bytes());
-        let pilot = self.machine.pilot();
+        let pilot = machine.pilot();
         let head = Head {
-            run: self.id.to_string(),
+            run: run.to_string(),
             format: FORMAT,
             by: env!("CARGO_PKG_VERSION").to_owned(),
-            workflow: self.workflow.name.clone(),
-            deadline: self.machine.deadline(),
+            workflow: machine.plan().workflow.clone(),
+            deadline: machine.deadline(),
             plan: format!("plan-{:016x}", hasher.finish()),
             knowledge: pilot.map(|pilot| Knowledge::name(pilot.mark)),
         };
@@ -85,17 +94,10 @@ impl Run {
             let text = serde_json::to_string(&Knowledge::of(pilot)).unwrap_or_default();
             lines.extend(part(name, &text));
         }
-        lines.push(journal.line(&head));
+        lines.push(self.line(&head));
         lines
     }
-}
 
-/// The line of a shared part; `None` where it is too long to be kept.
-fn part(name: &str, text: &str) -> Option<String> {
-    (text.len() <= PART_MAX).then(|| format!("{{\"part\":\"{name}\",\"is\":{text}}}"))
-}
-
-impl Journal {
     fn line(&self, head: &Head) -> String {
         let mut line = serde_json::to_string(head).unwrap_or_default();
         line.truncate(line.len().saturating_sub(1));
