@@ -150,6 +150,9 @@ impl Host {
         if options.content {
             run.keep_content();
         }
+        if self.store.is_some() {
+            run.keep_journal();
+        }
         let shared = Arc::new(Shared::new(run, clock, clock::wall_time()));
         let handle = RunHandle::new(shared);
         state.register.begin(key, handle.clone());
@@ -212,6 +215,13 @@ impl Host {
         let report = handle.report();
         let validated = handle.shared().with_run(validated);
         self.state().register.end(key, &handle.id, validated);
+        if let Some(store) = &self.store {
+            let record =
+                |known: &dyn Fn(&str) -> bool| handle.shared().with_run(|run| run.record(known));
+            if let Err(error) = store.journals().keep(record) {
+                tracing::warn!(run = %handle.id, %error, "what decided the run could not be kept");
+            }
+        }
         if !keep {
             handle.shared().forget();
         }

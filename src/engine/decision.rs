@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ItemIx, PathIx, StepIx};
 use crate::domain::outcome::Status;
@@ -17,7 +19,7 @@ use timing::Timing;
 pub mod timing;
 
 /// One decision.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// When.
     pub at: Timestamp,
@@ -32,7 +34,8 @@ pub struct Decision {
 }
 
 /// What was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A step begins, or a prompt is made shorter.
     Prepare,
@@ -79,7 +82,7 @@ impl Kind {
 }
 
 /// What the planner expects, in ten-thousandths of a run that answers rightly and in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worth {
     /// Without it; `None` where there is no other way.
     pub waiting: Option<u32>,
@@ -120,7 +123,7 @@ impl fmt::Display for Worth {
 }
 
 /// A path that was passed over, and how it was away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passed {
     /// The path.
     pub path: PathIx,
@@ -129,7 +132,8 @@ pub struct Passed {
 }
 
 /// How a path cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Away {
     /// It is closed for a while.
     Closed {
@@ -191,7 +195,8 @@ impl fmt::Display for Away {
 }
 
 /// Why it was decided, with the numbers it used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variant's text names its numbers")]
 pub enum Reason {
     /// Everything the step needs is there.

@@ -39,6 +39,8 @@ mod window;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::message::Usage;
@@ -61,7 +63,8 @@ pub use state::{AttemptView, StepView};
 pub const FAN_OUT_MAX: usize = 1_000;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The run begins. Steps whose output an earlier run of the same call has validated are taken over.
     Started {
@@ -135,7 +138,8 @@ pub enum Event {
 }
 
 /// What came of preparing a step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Prepared {
     /// Its condition is false.
     Skip,
@@ -157,7 +161,8 @@ pub enum Prepared {
 }
 
 /// What examining a complete answer found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It fits. A validator's answer also says whether it passes what it judged.
     Valid {
@@ -174,7 +179,8 @@ pub enum Verdict {
 }
 
 /// Something to do. Carried out in order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Evaluate a step's condition and list, render its prompts, and report [`Event::Prepared`].
     Prepare {
@@ -217,7 +223,7 @@ pub enum Action {
 }
 
 /// An attempt to launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptSpec {
     /// Its number in the run.
     pub attempt: AttemptId,
@@ -241,12 +247,14 @@ pub struct AttemptSpec {
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Signals {
     /// Per path of the plan: how long it is known to be closed for everyone; [`Duration::MAX`] where it is out for
     /// good. Shorter than the plan's paths: the rest is open.
     pub closed_for: Vec<Duration>,
     /// Per path that is closed: why.
+    #[serde(with = "crate::policy::health::shared")]
     pub why: Vec<Option<Arc<Why>>>,
     /// Per path: how long at least nobody is let through who lines up now. Shorter: the rest has no line.
     pub line_for: Vec<Duration>,

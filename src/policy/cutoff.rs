@@ -8,6 +8,8 @@ pub mod measured;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::id::StepIx;
 use crate::domain::plan::{Cutoff, Plan, Work};
 use crate::domain::time::Timestamp;
@@ -34,7 +36,8 @@ pub struct Limits {
 }
 
 /// What an attempt failed to do in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Signal {
     /// No first token: stuck, not slow.
     NoFirstToken,

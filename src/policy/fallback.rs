@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::cutoff::Signal;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ModelIx, PathIx};
@@ -16,7 +18,8 @@ use crate::domain::time::{Timestamp, show};
 pub const BACKOFF: Duration = Duration::from_secs(1);
 
 /// What went wrong with an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// It was cut.
     Cut(Signal),
@@ -128,7 +131,8 @@ pub struct Choice {
 }
 
 /// What a follow-up attempt is told of the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Told {
     /// Nothing: the prompt as it is.
     Nothing,

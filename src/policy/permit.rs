@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::time::Share;
 
 /// What is looked back on (the format's documentation).
@@ -16,7 +18,7 @@ const BUCKETS: usize = 20;
 pub const LEAST: u32 = 1;
 
 /// Attempts of one quota within the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// First attempts of steps and items.
     pub primaries: u32,
