@@ -25,6 +25,7 @@ pub mod decision;
 mod hedge;
 mod launch;
 mod path;
+mod permit;
 mod reaction;
 mod state;
 mod verdict;
@@ -44,7 +45,7 @@ use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
 use crate::policy::health::Why;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{Claim, Stock, Traffic};
 
 use decision::Decision;
 use state::{AttemptState, StepState};
@@ -232,6 +233,8 @@ pub struct AttemptSpec {
     /// The path of the attempt it is launched beside before that one's cutoff: it counts as an extra attempt of that
     /// path's quota.
     pub extra_of: Option<PathIx>,
+    /// What it is to the permits of the quota it is sent to.
+    pub claim: Claim,
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
@@ -247,6 +250,8 @@ pub struct Signals {
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: what its quota has for extra attempts. Shorter: nobody counts the rest.
+    pub permits: Vec<Stock>,
     /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
     /// it. Shorter: nothing was learned of the rest.
     pub windows: Vec<Option<u64>>,
@@ -272,6 +277,7 @@ pub struct Machine {
     why: Vec<Option<Arc<Why>>>,
     line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
+    permits: Vec<Stock>,
     windows: Vec<Option<u64>>,
     started: bool,
     /// When it was first seen that the run's time is up.
@@ -301,6 +307,7 @@ impl Machine {
             why: vec![None; plan.paths.len()],
             line_for: Vec::new(),
             traffic: Vec::new(),
+            permits: Vec::new(),
             windows: Vec::new(),
             started: false,
             concluding: None,

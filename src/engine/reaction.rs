@@ -49,7 +49,10 @@ impl Machine {
 
     fn react(&mut self, attempt: AttemptId, trouble: Trouble, told_tokens: u64, now: Timestamp) {
         match self.follow_up(attempt, trouble, now) {
-            Ok(choice) => self.plan_next(attempt, trouble, choice, told_tokens),
+            Ok(choice) => {
+                self.plan_next(attempt, trouble, choice, told_tokens);
+                self.note_unpermitted(attempt, choice.path, now);
+            }
             Err(_) if self.ask_to_shrink(attempt, trouble, now) => {}
             Err(reason) => {
                 let (step, item) = self.place(attempt);
@@ -110,6 +113,7 @@ impl Machine {
             took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
             line_for: &self.line_for,
+            permit_waits: &self.permit_waits(step, item),
             end_at: self.end_at,
             now,
         };
@@ -200,14 +204,7 @@ impl Machine {
         let state = &mut self.attempts[attempt.at()];
         state.cut = true;
         let path = state.spec.path;
-        let after = match signal {
-            Signal::NoFirstToken => {
-                [state.limits.first_token, state.limits.total].into_iter().flatten().min()
-            }
-            Signal::Stalled => state.limits.idle,
-            Signal::TooSlow => state.limits.total,
-        };
-        let after = after.unwrap_or_default();
+        let after = state.limits.of(signal).unwrap_or_default();
         let reason = Reason::Late { path, signal, after, automatic: state.limits.automatic };
         self.decide(now, Some(step), Some(item), Kind::Cut, reason);
         let fails = self.policy(step).is_some_and(|(policy, _)| policy.on.slow == OnSlow::Fail);

@@ -77,6 +77,16 @@ pub fn decide(cutoff: Cutoff, share: Duration) -> Limits {
 }
 
 impl Limits {
+    /// The time that `signal` takes; `None` where it does not cut.
+    #[must_use]
+    pub fn of(&self, signal: Signal) -> Option<Duration> {
+        match signal {
+            Signal::NoFirstToken => [self.first_token, self.total].into_iter().flatten().min(),
+            Signal::Stalled => self.idle,
+            Signal::TooSlow => self.total,
+        }
+    }
+
     /// The earliest moment at which an attempt is cut unless something more is seen of it, and why.
     #[must_use]
     pub fn due(&self, seen: &Seen) -> Option<(Timestamp, Signal)> {

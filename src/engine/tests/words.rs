@@ -13,7 +13,7 @@ use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{CAP, Permit, Shortage, Stock, Traffic};
 
 const A: PathIx = PathIx(0);
 const B: PathIx = PathIx(1);
@@ -56,6 +56,8 @@ fn place(reason: &Reason) -> usize {
         Reason::Shrinks { .. } => 32,
         Reason::AllAway { .. } => 33,
         Reason::TurnedAway { .. } => 34,
+        Reason::NotPermitted { .. } => 35,
+        Reason::GivenUp { .. } => 36,
     }
 }
 
@@ -63,8 +65,19 @@ fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
     let passed = |away| Passed { path: A, away };
     let class = Some(FailureClass::RateLimited);
+    let throttled = Stock {
+        permits: CAP,
+        shortage: Some(Shortage::Throttled),
+        wait: Duration::from_secs(7),
+    };
     let closed = Away::Closed { wait: Duration::from_secs(12), class, elsewhere: true };
-    let follows = |trouble| Reason::Follows { path: B, from: A, trouble, passed: None };
+    let follows = |trouble| Reason::Follows {
+        path: B,
+        from: A,
+        trouble,
+        passed: None,
+        permit: Permit::One { of: 3_450_000 },
+    };
     vec![
         Reason::Ready,
         Reason::Complete,
@@ -83,6 +96,7 @@ fn reasons() -> Vec<Reason> {
             from: B,
             trouble: Trouble::Failed(FailureClass::ServerError),
             passed: Some(passed(Away::Line { wait: after })),
+            permit: Permit::Uncounted,
         },
         Reason::SentBack { path: B, revision: 1, of: 2 },
         Reason::RaceFull { in_flight: 2 },
@@ -126,6 +140,10 @@ fn reasons() -> Vec<Reason> {
             first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
         },
         Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
+        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
+        Reason::NotPermitted { path: B, stock: throttled },
+        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
+        Reason::GivenUp { path: A, silent: after },
     ]
 }
 
@@ -141,7 +159,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, 35);
+    assert_eq!(next, 37);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete

@@ -109,6 +109,7 @@ impl Case {
             took: self.took,
             open_at: &self.open_at,
             line_for: &[],
+            permit_waits: &[],
             end_at: END,
             now: NOW,
         };
