@@ -170,9 +170,9 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no first token on a/one within 4.1 s (cold-start cutoff)
     no further token on a/one within 4.1 s (cold-start cutoff)
     no complete answer on a/one within 4.1 s (cutoff as written)
-    no first token on a/one; now on b/two
-    no answer after 4.1 s on a/one; now on b/two
-    schema_violation on a/one; now on b/two
+    no first token on a/one; now on b/two (permit 1 of 3.4)
+    no answer after 4.1 s on a/one; now on b/two (permit 1 of 3.4)
+    schema_violation on a/one; now on b/two (permit 1 of 3.4)
     server_error on b/two; now on b/two; passed over a/one, held up by its limits for 4.1 s at least
     revision 1 of 2 on b/two
     2 attempts are in flight, the most there may be
@@ -205,6 +205,10 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no path can be used now; the first will be a/one, closed for 4.1 s
     no path can be used now; the first will be a/one, out: auth
     a/one was not sent to: closed by rate_limited
+    b/two bears no extra attempt: no whole permit is there, but 0.4
+    b/two bears no extra attempt: it was throttled within the last 10 s, for 7 s more
+    b/two bears no extra attempt: less than a fifth of its limits is left
+    a/one has been silent for 4.1 s, and no permit is there to race it: given up
     ");
 }
 
