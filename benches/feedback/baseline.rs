@@ -62,8 +62,7 @@ struct Play {
 pub fn play(policy: Baseline, seed: u64) -> Tally {
     let permits = Permits { budget: 2.0, factor: 1.0, refused: -99.0 };
     let (upstream, tally) = (Upstream::new(), Tally::default());
-    let mut play =
-        Play { policy, upstream, calls: Vec::new(), open: Vec::new(), permits, tally };
+    let mut play = Play { policy, upstream, calls: Vec::new(), open: Vec::new(), permits, tally };
     for tick in 0..TICKS {
         let at = seconds(tick);
         for id in arrivals(seed, tick) {
@@ -189,8 +188,8 @@ impl Play {
         call.tries += 1;
         let admit = uniform(call.id, call.tries, Field::Admit) < self.permits.factor;
         let budget = self.policy < Baseline::Budget || self.permits.budget >= 1.0;
-        let suspended = self.policy == Baseline::Suspended
-            && (at - self.permits.refused < 10.0 || !admit);
+        let suspended =
+            self.policy == Baseline::Suspended && (at - self.permits.refused < 10.0 || !admit);
         if !budget || suspended {
             call.next = at + 5.0;
             return;

@@ -1,5 +1,5 @@
 //! The product: every call is a run of one step by the real machine, before the real doors, which know permits, health and
-//! what 429s teach. Time passes in the experiment's ticks.
+//! what 429s teach. Time passes in the experiment's ticks; a 429 takes one to come back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,9 +21,7 @@ use punctual::policy::permit::{self, Claim, Guard, Kind, Shortage};
 use punctual::policy::queue::{Party, Ticket};
 use punctual::policy::rate::{Left, Told};
 
-use super::world::{
-    Count, News, TICKS, Tally, Upstream, again, arrivals, made_again, seconds,
-};
+use super::world::{Count, News, TICKS, Tally, Upstream, again, arrivals, made_again, seconds};
 
 /// How the product is set up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +67,8 @@ struct Play {
     /// Whose a ticket is, by door.
     whose: BTreeMap<(usize, Ticket), (usize, AttemptId)>,
     events: VecDeque<(usize, Event)>,
+    /// Attempts that were answered with a 429 in this tick: it comes back in the next.
+    refused: Vec<(usize, AttemptId)>,
     tally: Tally,
     at: f64,
 }
@@ -86,12 +86,14 @@ pub fn play(setting: Setting, seed: u64) -> Tally {
         open: Vec::new(),
         whose: BTreeMap::new(),
         events: VecDeque::new(),
+        refused: Vec::new(),
         tally: Tally::default(),
         at: 0.0,
     };
     let mut later: VecDeque<(u64, u64)> = VecDeque::new();
     for tick in 0..TICKS {
         play.at = seconds(tick);
+        play.refuse();
         while later.front().is_some_and(|(due, _)| *due <= tick) {
             let Some((_, id)) = later.pop_front() else { break };
             play.arrive(id, true);
@@ -354,15 +356,30 @@ impl Play {
         if extra.is_some_and(|view| view.spec.claim == Claim::Needs) {
             self.tally.count(self.at, Count::Extra);
         }
+        if let Some(place) = self.runs[ix].places.get_mut(&attempt) {
+            place.sent = true;
+        }
         if taken {
-            if let Some(place) = self.runs[ix].places.get_mut(&attempt) {
-                place.sent = true;
-            }
             self.tally.count(self.at, Count::Taken);
             return;
         }
         self.tally.count(self.at, Count::Refused);
-        self.runs[ix].places.remove(&attempt);
+        self.refused.push((ix, attempt));
+    }
+
+    /// The 429s of the tick before have come back.
+    fn refuse(&mut self) {
+        for (ix, attempt) in std::mem::take(&mut self.refused) {
+            self.refuse_one(ix, attempt);
+            self.pump();
+        }
+    }
+
+    fn refuse_one(&mut self, ix: usize, attempt: AttemptId) {
+        let Some(Place { door, ticket, .. }) = self.runs[ix].places.remove(&attempt) else {
+            return;
+        };
+        let now = self.now();
         self.whose.remove(&(door, ticket));
         let class = FailureClass::RateLimited;
         let failure = Failure::of_attempt(class, "429", "HTTP 429: tokens per minute");
@@ -381,11 +398,7 @@ impl Play {
     fn told(&self, door: usize) -> Told {
         let quota = &self.upstream.quotas[door];
         let full_in = Duration::from_secs_f64((quota.burst - quota.tokens) / quota.per_second);
-        let left = Left {
-            left: quota.tokens as u64,
-            limit: Some(quota.burst as u64),
-            full_in,
-        };
+        let left = Left { left: quota.tokens as u64, limit: Some(quota.burst as u64), full_in };
         Told { requests: None, tokens: Some(left) }
     }
 }

@@ -78,9 +78,8 @@ impl Upstream {
         for one in &self.working {
             in_flight[one.quota] += 1.0;
         }
-        let slower = [0, 1].map(|q: usize| {
-            (in_flight[q] / self.quotas[q].at_ease).max(1.0_f64).powf(0.9)
-        });
+        let slower =
+            [0, 1].map(|q: usize| (in_flight[q] / self.quotas[q].at_ease).max(1.0_f64).powf(0.9));
         let mut news = Vec::new();
         self.working.retain_mut(|one| {
             one.left -= TICK / slower[one.quota];
