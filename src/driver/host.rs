@@ -15,6 +15,7 @@ use super::purse::{Day, NoMoney, Purse};
 use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
 use crate::domain::provider::ServerLimits;
+use crate::policy::permit::Guard;
 use crate::run::Run;
 use crate::store::RunStore;
 use crate::trace::report::RunReport;
@@ -92,6 +93,7 @@ impl Host {
         let HostSettings { lanes, limits, store, clock, seed } = settings;
         let today = clock::utc_day();
         let spent = store.as_ref().map_or(0.0, |store| store.spent_on(&today));
+        lanes.bound(limits.hedge_share.unwrap_or(Guard::SHARE));
         let day = Arc::new(Day::new(limits.usd_per_day, today, spent));
         let state = State { lanes: Arc::new(lanes), limits, register: Register::default() };
         Self { clock, store, seed, tasks: TaskTracker::new(), day, state: Mutex::new(state) }
@@ -103,6 +105,7 @@ impl Host {
     pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
         let mut state = self.state();
         state.lanes = Arc::new(lanes.after(&state.lanes));
+        state.lanes.bound(limits.hedge_share.unwrap_or(Guard::SHARE));
         state.limits = limits;
         self.day.bound(limits.usd_per_day);
     }

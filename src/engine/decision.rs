@@ -13,7 +13,7 @@ use crate::domain::time::{Share, Timestamp, show};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{Permit, Stock, Traffic};
 use timing::Timing;
 
 pub mod timing;
@@ -212,7 +212,7 @@ pub enum Reason {
     /// A cutoff has passed.
     Late { path: PathIx, signal: Signal, after: Duration, automatic: bool },
     /// Another attempt follows one in trouble; another path was passed over.
-    Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed> },
+    Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed>, permit: Permit },
     /// The planner says so; `after` is the attempt it joins or follows.
     Planned { path: PathIx, after: Option<(PathIx, Trouble)>, worth: Worth },
     /// A valid answer waits for one that is more trusted, and about to come.
@@ -235,6 +235,10 @@ pub enum Reason {
     NoPath,
     /// The quota of this path bears no extra attempt more.
     NoPermit { path: PathIx, traffic: Traffic, max_extra: Share },
+    /// The quota of this path has no permit for an extra attempt; what is in flight is waited for.
+    NotPermitted { path: PathIx, stock: Stock },
+    /// No permit is to be had, and this path has been silent for too long.
+    GivenUp { path: PathIx, silent: Duration },
     /// Nothing is measured yet that this percentile could be of.
     Unmeasured { percent: u8 },
     /// The policy ends it here.
@@ -310,6 +314,13 @@ fn no_permit(
     )
 }
 
+fn permitted(permit: &Permit) -> String {
+    match permit {
+        Permit::Uncounted => String::new(),
+        Permit::One { .. } => format!(" ({permit})"),
+    }
+}
+
 fn unmeasured(f: &mut fmt::Formatter<'_>, percent: u8) -> fmt::Result {
     write!(
         f,
@@ -333,9 +344,10 @@ impl fmt::Display for Words<'_> {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
-            Reason::Follows { path, from, trouble, passed } => {
-                let passed = self.passed(passed.as_ref());
-                write!(f, "{trouble} on {}; now on {}{passed}", label(from), label(path))
+            Reason::Follows { path, from, trouble, passed, permit } => {
+                let (passed, (from, path)) =
+                    (self.passed(passed.as_ref()), (label(from), label(path)));
+                write!(f, "{trouble} on {from}; now on {path}{}{passed}", permitted(permit))
             }
             Reason::AllAway { first: Passed { path, away } } => {
                 write!(f, "no path can be used now; the first will be {}, {away}", label(path))
@@ -354,6 +366,17 @@ impl fmt::Display for Words<'_> {
             Reason::NoPath => f.write_str("no other path can be used"),
             Reason::NoPermit { path, traffic, max_extra } => {
                 no_permit(f, label(path), *traffic, *max_extra)
+            }
+            Reason::NotPermitted { path, stock } => {
+                write!(f, "{} bears no extra attempt: {stock}", label(path))
+            }
+            Reason::GivenUp { path, silent } => {
+                write!(
+                    f,
+                    "{} has been silent for {}, and no permit is there to race it: given up",
+                    label(path),
+                    show(*silent)
+                )
             }
             Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),

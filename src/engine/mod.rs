@@ -28,6 +28,7 @@ mod measure;
 mod observe;
 mod outlook;
 mod path;
+mod permit;
 mod planned;
 mod prefer;
 mod reaction;
@@ -52,7 +53,7 @@ use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
 use crate::policy::health::Why;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{Claim, Stock, Traffic};
 
 use decision::Decision;
 use state::{AttemptState, Next, StepState};
@@ -244,6 +245,8 @@ pub struct AttemptSpec {
     /// The path of the attempt it is launched beside before that one's cutoff: it counts as an extra attempt of that
     /// path's quota.
     pub extra_of: Option<PathIx>,
+    /// What it is to the permits of the quota it is sent to.
+    pub claim: Claim,
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
@@ -261,6 +264,8 @@ pub struct Signals {
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: what its quota has for extra attempts. Shorter: nobody counts the rest.
+    pub permits: Vec<Stock>,
     /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
     /// it. Shorter: nothing was learned of the rest.
     pub windows: Vec<Option<u64>>,
@@ -288,6 +293,7 @@ pub struct Machine {
     why: Vec<Option<Arc<Why>>>,
     line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
+    permits: Vec<Stock>,
     windows: Vec<Option<u64>>,
     /// What the planner has come to think, where the pilot has tables.
     mind: Option<planned::Mind>,
@@ -319,6 +325,7 @@ impl Machine {
             why: vec![None; plan.paths.len()],
             line_for: Vec::new(),
             traffic: Vec::new(),
+            permits: Vec::new(),
             windows: Vec::new(),
             started: false,
             concluding: None,

@@ -61,10 +61,10 @@ impl Machine {
         let message = format!(
             "needs about {usual} on the critical path, from step '{name}' on, {time} are left: {advice}"
         );
-        self.give_up(step, message, (needs, left), retry_after, now);
+        self.end_short(step, message, (needs, left), retry_after, now);
     }
 
-    fn give_up(
+    fn end_short(
         &mut self,
         step: StepIx,
         message: String,
@@ -118,7 +118,7 @@ impl Machine {
             show(needs),
             show(left)
         );
-        self.give_up(step, message, (needs, left), None, now);
+        self.end_short(step, message, (needs, left), None, now);
         true
     }
 

@@ -167,6 +167,8 @@ pub(super) struct AttemptState {
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
     pub(super) early: Early,
+    /// Whether it was said that no other attempt joins it for want of a permit.
+    pub(super) unpermitted: bool,
     /// What it was launched for.
     pub(super) planned: Next,
     /// Whether its item was repaired and refused, and its changes of path, before it was launched.
@@ -219,6 +221,8 @@ pub struct ItemView<'a> {
 pub struct AttemptView<'a> {
     /// What was launched.
     pub spec: &'a AttemptSpec,
+    /// A path of this model.
+    pub model: ModelIx,
     /// When.
     pub launched: Timestamp,
     /// When its request left.
@@ -369,6 +373,7 @@ impl AttemptState {
     pub(super) fn view(&self) -> AttemptView<'_> {
         AttemptView {
             spec: &self.spec,
+            model: self.model,
             launched: self.launched,
             sent: self.sent,
             first_token: self.first_token,

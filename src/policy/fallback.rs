@@ -86,6 +86,8 @@ pub struct View<'a> {
     pub line_for: &'a [Duration],
     /// What is measured of the paths.
     pub known: Known<'a>,
+    /// Per path: how long at least an attempt beside another waits for a permit; shorter: the rest has permits.
+    pub permit_waits: &'a [Duration],
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
@@ -290,7 +292,19 @@ impl View<'_> {
 
     fn choice(&self, model: ModelIx, path: PathIx, cause: Cause, told: Told) -> Choice {
         let swap = if path == self.path { Duration::ZERO } else { self.policy.swap_delay };
-        Choice { path, model, cause, told, at: self.open_at(path).max(self.now + swap) }
+        let at = self.open_at(path).max(self.now + swap).max(self.permitted_at(path));
+        Choice { path, model, cause, told, at }
+    }
+
+    /// When an attempt may join what is in flight, as far as permits go.
+    fn permitted_at(&self, path: PathIx) -> Timestamp {
+        self.now + self.permit_waits.get(path.at()).copied().unwrap_or_default()
+    }
+
+    /// Whether something of this item is in flight on the path's quota: another quota's luck is another.
+    fn crowded(&self, path: PathIx) -> bool {
+        let provider = |path: PathIx| self.plan.path(path).provider;
+        self.in_flight.iter().any(|other| provider(*other) == provider(path))
     }
 
     /// The first choice, unless only the second can be had without waiting for a closed path.
@@ -323,13 +337,16 @@ impl View<'_> {
 
     fn ready_at(&self, path: PathIx) -> Timestamp {
         ready_at(self.open_at, self.line_for, path, self.end_at, self.now)
+            .max(self.permitted_at(path))
     }
 
-    /// The best of `candidates`: ready now before ready later, well before sick, unused before used, then in order.
+    /// The best of `candidates`: ready now before ready later, well before sick, of another quota before what is in flight,
+    /// unused before used, then in order.
     fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
-        candidates
-            .filter(|p| self.usable(*p))
-            .min_by_key(|p| (self.ready_at(*p), self.known.suspects(*p), self.used.contains(p)))
+        candidates.filter(|p| self.usable(*p)).min_by_key(|p| {
+            let (ready, sick) = (self.ready_at(*p), self.known.suspects(*p));
+            (ready, sick, self.crowded(*p), self.used.contains(p))
+        })
     }
 
     /// The best path of a linked model; never the one in trouble, which a link may share.

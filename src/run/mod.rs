@@ -74,6 +74,10 @@ pub struct Launch {
     pub ends_in: Duration,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
+    /// What it is to the permits of its provider.
+    pub claim: permit::Claim,
+    /// The providers whose permits it earns a part of.
+    pub earns: Vec<String>,
 }
 
 /// One run, under way or ended.
@@ -360,7 +364,7 @@ impl Run {
                     let (prompt, schema) = (exchange.prompt.clone(), exchange.schema.clone());
                     sent.insert(attempt, Sent { prompt, schema });
                 }
-                let counts = self.count(spec);
+                let (counts, earns) = (self.count(spec), self.earners(spec));
                 let party = Party { flow: self.workflow.name.clone(), run: self.id.clone() };
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
@@ -371,6 +375,8 @@ impl Run {
                     party,
                     ends_in: self.machine.end_at().since(now),
                     counts,
+                    claim: spec.claim,
+                    earns,
                 })));
             }
             Err(error) => events.push_back(Event::Failed {

@@ -12,7 +12,7 @@ use crate::domain::money::Usd;
 use crate::engine::Machine;
 use crate::planner::{Pilot, Quantiles, Times};
 use crate::policy::health::Why;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{CAP, Shortage, Stock, Traffic};
 use crate::provider::{Broken, Reply};
 use crate::run::fixture::Build;
 use crate::run::replay::replay;
@@ -137,6 +137,7 @@ fn every_signal() -> Vec<Signals> {
             line_for: vec![Duration::new(0, 1)],
             traffic: vec![traffic(2), traffic(3)],
             windows: vec![None, Some(u64::MAX)],
+            permits: vec![Stock::of(0), Stock::of(CAP).short_of(Shortage::Throttled)],
         },
         Signals { windows: vec![Some(4)], ..Signals::default() },
     ]
