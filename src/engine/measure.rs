@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::Machine;
 use super::decision::timing::{Alone, By, Late, Timing};
 use super::decision::{Kind, Reason};
-use super::outlook::{Outlook, known, reachable};
+use super::outlook::{Outlook, known, reachable_from};
 use super::state::{AttemptState, Flow, Phase};
-use crate::domain::id::{AttemptId, PathIx, StepIx};
+use crate::domain::id::{AttemptId, ModelIx, PathIx, StepIx};
 use crate::domain::outcome::{Cause, Status};
-use crate::domain::plan::{After, Cutoff, Hedge, Plan};
+use crate::domain::plan::{After, Cutoff, Hedge, OnSlow, Plan};
 use crate::domain::time::Timestamp;
 use crate::planner::{Pilot, Times};
 use crate::policy::cutoff::measured::{
@@ -65,7 +65,7 @@ impl Machine {
     pub(super) fn limits(
         &self,
         step: StepIx,
-        path: PathIx,
+        (model, path): (ModelIx, PathIx),
         waves: u32,
         now: Timestamp,
     ) -> (Limits, Option<Flow>) {
@@ -89,7 +89,7 @@ impl Machine {
             shock: self.pilot.as_ref().map_or(1.0, |pilot| pilot.shock),
             share: rest.map_or(share, |rest| seconds(seconds_left * own / rest)),
         };
-        let fresh = reachable(&self.plan, step)
+        let fresh = reachable_from(&self.plan, step, model)
             .filter(|other| *other != path)
             .map(|other| self.measured(step, other).map_or(FRESH, |times| times.total.p50));
         let flow = Flow {
@@ -100,6 +100,14 @@ impl Machine {
             extended: false,
         };
         (measured::decide(&curve, &situation), Some(flow))
+    }
+
+    /// The limits of an attempt of `step` on `path` if it were launched at `at`, for whoever explains a plan; those of a
+    /// step with items as though they ran in one wave.
+    #[must_use]
+    pub fn limits_if_launched(&self, step: StepIx, path: PathIx, at: Timestamp) -> Limits {
+        let model = self.steps.get(step.at()).and_then(|state| state.model);
+        model.map_or_else(Limits::default, |model| self.limits(step, (model, path), 1, at).0)
     }
 
     /// When an attempt is joined by another before its cutoff, as `hedge: {after}` says.
@@ -210,7 +218,9 @@ impl Machine {
             let spec = &self.attempts[attempt.at()].spec;
             matches!(spec.cause, Cause::Hedge | Cause::Faster) || spec.extra_of.is_some()
         };
+        let fails = self.policy(step).is_some_and(|(policy, _)| policy.on.slow == OnSlow::Fail);
         let why = match self.shock().filter(|_| of.iter().any(extra)) {
+            _ if fails => return false,
             _ if self.plan.step(step).optional => Alone::Optional,
             Some(shock) => Alone::Shock(scaled(shock, 100.0)),
             None => return false,

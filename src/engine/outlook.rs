@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::domain::id::{PathIx, StepIx};
+use crate::domain::id::{ModelIx, PathIx, StepIx};
 use crate::domain::plan::{OnSlow, Plan, StepPlan, Work};
 use crate::planner::{Pilot, Times};
 use crate::policy::cutoff::Shares;
@@ -59,14 +59,25 @@ pub(super) fn may_speed_up(slow: OnSlow) -> bool {
 
 /// The paths of a step's model, and those of its `faster` link where it may go on there.
 pub(super) fn reachable(plan: &Plan, step: StepIx) -> impl Iterator<Item = PathIx> {
-    let (model, faster) = match &plan.step(step).work {
-        Work::Model { model, policy, .. } => {
-            let faster = plan.model(*model).faster.filter(|_| may_speed_up(policy.on.slow));
-            (Some(*model), faster)
-        }
-        Work::Value => (None, None),
+    let model = match &plan.step(step).work {
+        Work::Model { model, .. } => Some(*model),
+        Work::Value => None,
     };
-    let models = model.into_iter().chain(faster);
+    model.into_iter().flat_map(move |model| reachable_from(plan, step, model))
+}
+
+/// The same for a step that has come to `model`.
+pub(super) fn reachable_from(
+    plan: &Plan,
+    step: StepIx,
+    model: ModelIx,
+) -> impl Iterator<Item = PathIx> {
+    let may = match &plan.step(step).work {
+        Work::Model { policy, .. } => may_speed_up(policy.on.slow),
+        Work::Value => false,
+    };
+    let faster = plan.model(model).faster.filter(|_| may);
+    let models = [Some(model), faster].into_iter().flatten();
     models.flat_map(|model| plan.model(model).paths.iter().copied())
 }
 
