@@ -221,13 +221,13 @@ fn a_provider_that_was_throttled_or_slow_in_this_run_is_begun_with_last() {
 fn a_second_error_in_a_step_makes_its_provider_suspect() {
     let begins = |errors: u32| {
         let draft = Draft::paths(&["a/one", "b/two"]).step("plan").step("draft").after("plan");
-        let mut scenario = draft.knowing(pilot(2, &[short(), short()])).start_at_once();
+        let mut scenario = draft.knowing(pilot(2, &[long(), long()])).start_at_once();
         for attempt in 0..errors {
             scenario = scenario.fails(attempt, failure(FailureClass::ServerError));
-            let at = u64::from(attempt) * 50 + 60;
+            let at = u64::from(attempt + 1) * 1_100;
             scenario = scenario.at(at);
         }
-        scenario.valid(errors).log().last().cloned().unwrap_or_default()
+        scenario.at(6_000).valid(errors).log().last().cloned().unwrap_or_default()
     };
     // On a; on a and b; on a, b and a again.
     assert_eq!(begins(1), "launch 2 draft a/one primary");
