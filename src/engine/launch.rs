@@ -190,7 +190,7 @@ impl Machine {
             open.div_ceil(each.max_parallel.max(1))
         });
         let Some((_, max_tokens)) = self.policy(step) else { return };
-        let (limits, flow) = self.limits(step, (choice.model, choice.path), waves, now);
+        let (limits, pace) = self.limits(step, (choice.model, choice.path), waves, now);
         let early_after = self.early_after(step, choice.path);
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.bound(max_tokens);
@@ -232,7 +232,7 @@ impl Machine {
             stream: Stream::default(),
             prompt_tokens,
             limits,
-            flow,
+            pace,
             projected: None,
             late: None,
             early_after,

@@ -118,7 +118,7 @@ pub(super) enum ItemPhase {
 
 /// What the stream of an attempt is held against.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct Pace {
     /// Tokens of its answer, at the median.
     pub(super) expected: f64,
     /// The usual tokens a second.
@@ -144,7 +144,7 @@ pub(super) struct AttemptState {
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
     /// What its stream is held against, where its limits were measured.
-    pub(super) flow: Option<Flow>,
+    pub(super) pace: Option<Pace>,
     /// When it was seen that it will not be done in time, and how.
     pub(super) projected: Option<(Timestamp, Signal, Projection)>,
     /// How it was late by what is measured, once it was cut.
