@@ -140,6 +140,9 @@ impl Outlook {
     /// How long before the run's end `step` must be done, so that what follows can be: `None` where nothing says so.
     /// With `begun` false its own work is ahead too.
     pub(super) fn last_call(&self, plan: &Plan, step: StepIx, begun: bool) -> Option<Duration> {
+        if plan.step(step).work == Work::Value {
+            return None;
+        }
         let (own, after) = (self.own[step.at()], self.after[step.at()]);
         let ahead = if plan.step(step).optional {
             DROP * after.sure
@@ -157,10 +160,10 @@ impl Outlook {
         wait: impl Fn(StepIx) -> f64,
     ) -> Option<(Duration, StepIx)> {
         let open = plan.step_ixs().filter(|step| !self.gone[step.at()]);
-        let chains = open.map(|step| {
-            let quick = self.own[step.at()].quick;
-            let wait = if quick > 0.0 { wait(step) } else { 0.0 };
-            (wait + quick + self.after[step.at()].quick, step)
+        let weighty = open.filter(|step| self.own[step.at()].quick > 0.0);
+        let chains = weighty.map(|step| {
+            let (own, after) = (self.own[step.at()].quick, self.after[step.at()].quick);
+            (wait(step) + own + after, step)
         });
         // Of two as long, the first.
         let longest = chains.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
