@@ -9,6 +9,8 @@
 
 #[path = "engine_properties/audit.rs"]
 mod audit;
+#[path = "engine_properties/pilot.rs"]
+mod pilot;
 #[path = "engine_properties/plan.rs"]
 mod plan;
 #[path = "engine_properties/world.rs"]
@@ -42,7 +44,8 @@ struct Seen {
 
 /// Drives one run to its outcome, looking over the machine's shoulder at each step.
 fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Seen) {
-    let mut machine = Machine::new(plan.clone(), deadline);
+    let known = pilot::pilot(plan, seed);
+    let mut machine = Machine::new(plan.clone(), deadline).with_pilot(known);
     let mut world = World::new(plan, seed);
     let mut audit = Audit::new(plan.clone());
     let mut record = Seen::default();
@@ -119,7 +122,8 @@ proptest! {
     ) {
         let plan = Arc::new(plan);
         let (_, record) = drive(&plan, plan.deadline, seed);
-        let mut machine = Machine::new(plan.clone(), plan.deadline);
+        let known = pilot::pilot(&plan, seed);
+        let mut machine = Machine::new(plan.clone(), plan.deadline).with_pilot(known);
         let mut decided = Vec::new();
         for ((event, signals, now), answered) in record.told.into_iter().zip(record.answered) {
             prop_assert_eq!(machine.handle(event, &signals, now), answered);

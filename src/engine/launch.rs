@@ -5,7 +5,7 @@ use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
 use super::permit::Leave;
 use super::planned;
-use super::state::{AttemptState, Early, ItemPhase, Next, Pace, Phase};
+use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -210,7 +210,7 @@ impl Machine {
             open.div_ceil(each.max_parallel.max(1))
         });
         let Some((_, max_tokens)) = self.policy(step) else { return };
-        let (limits, flow) = self.limits(step, choice.path, waves, now);
+        let (limits, pace) = self.limits(step, (choice.model, choice.path), waves, now);
         let early_after = self.early_after(step, choice.path);
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.bound(max_tokens);
@@ -250,10 +250,10 @@ impl Machine {
             first_token: None,
             latest_token: None,
             emitted: 0,
-            pace: Pace::default(),
+            flow: Flow::default(),
             prompt_tokens,
             limits,
-            flow,
+            pace,
             projected: None,
             late: None,
             early_after,

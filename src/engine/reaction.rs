@@ -113,6 +113,7 @@ impl Machine {
         let unfit = self.unfit(step, item);
         let (suspect, usual) = self.known_of(step);
         let left = self.time_for(step, now);
+        let home = self.steps[step.at()].model.filter(|_| self.measure.is_some());
         let of = &self.attempts[attempt.at()];
         let may_swap = state.swaps < policy.max_swaps;
         let view = View {
@@ -129,7 +130,7 @@ impl Machine {
             took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
             line_for: &self.line_for,
-            known: Known { suspect: &suspect, usual: &usual, left },
+            known: Known { suspect: &suspect, usual: &usual, left, home },
             permit_waits: &self.permit_waits(step, item),
             end_at: self.end_at,
             now,

@@ -98,7 +98,7 @@ impl Machine {
         if self.measure.is_none() {
             return false;
         }
-        let due = |step: &StepIx| self.last_call(*step).is_some_and(|at| at < now);
+        let due = |step: &StepIx| self.last_call(*step).is_some_and(|at| at <= now);
         let Some(step) = self.plan.step_ixs().find(due) else { return false };
         let left = self.end_at.since(now);
         let at = self.last_call(step).unwrap_or(now);

@@ -123,7 +123,7 @@ pub(super) enum ItemPhase {
 
 /// How an attempt's tokens have come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Flow {
     pub(super) stream: Stream,
     /// Whether it has ever been seen to be slow.
     pub(super) slow: bool,
@@ -131,7 +131,7 @@ pub(super) struct Pace {
 
 /// What the stream of an attempt is held against.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct Pace {
     /// Tokens of its answer, at the median.
     pub(super) expected: f64,
     /// The usual tokens a second.
@@ -153,11 +153,11 @@ pub(super) struct AttemptState {
     pub(super) first_token: Option<Timestamp>,
     pub(super) latest_token: Option<Timestamp>,
     pub(super) emitted: u64,
-    pub(super) pace: Pace,
+    pub(super) flow: Flow,
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
     /// What its stream is held against, where its limits were measured.
-    pub(super) flow: Option<Flow>,
+    pub(super) pace: Option<Pace>,
     /// When it was seen that it will not be done in time, and how.
     pub(super) projected: Option<(Timestamp, Signal, Projection)>,
     /// How it was late by what is measured, once it was cut.

@@ -14,6 +14,9 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy};
 use crate::domain::time::{Timestamp, show};
 
+mod known;
+pub use known::Known;
+
 /// First pause before the same path is used again without a stated window; doubles each time.
 pub const BACKOFF: Duration = Duration::from_secs(1);
 
@@ -92,29 +95,6 @@ pub struct View<'a> {
     pub end_at: Timestamp,
     /// Now.
     pub now: Timestamp,
-}
-
-/// What is measured of the paths, for this step; nothing by default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// Per path: whether its provider is sick in this run. Shorter: the rest is well.
-    pub suspect: &'a [bool],
-    /// Per path: the median of its complete answers. Shorter: nothing is known of the rest.
-    pub usual: &'a [Option<Duration>],
-    /// Time left for this step, when what follows it is taken off.
-    pub left: Option<Duration>,
-}
-
-impl Known<'_> {
-    fn suspects(&self, path: PathIx) -> bool {
-        self.suspect.get(path.at()).copied().unwrap_or(false)
-    }
-
-    /// Whether an answer usually comes in time; also where nothing is known.
-    fn fits(&self, path: PathIx) -> bool {
-        let usual = self.usual.get(path.at()).copied().flatten();
-        self.left.zip(usual).is_none_or(|(left, usual)| usual <= left)
-    }
 }
 
 /// What to launch.
@@ -361,8 +341,7 @@ impl View<'_> {
     /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
     /// slow the first. A path that is closed now is used when it opens.
     fn beside(&self, signal: Signal) -> Option<Choice> {
-        let elsewhere = self.best(self.elsewhere(self.model));
-        let elsewhere = elsewhere.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Resume));
+        let elsewhere = self.away(Cause::Hedge, Told::Resume);
         let crowded = self.policy.hedge.races() && self.plan.provider_of(self.path).own_capacity;
         let again = match signal {
             Signal::NoFirstToken | Signal::Stalled if !crowded => {
@@ -400,8 +379,16 @@ impl View<'_> {
 
     /// Another path, never the same one.
     fn other(&self, told: Told) -> Option<Choice> {
-        let path = self.best(self.elsewhere(self.model))?;
-        Some(self.choice(self.model, path, Cause::Next, told))
+        self.away(Cause::Next, told)
+    }
+
+    /// The model's best path beside the one in trouble; where it has none, the best of the step's own model.
+    fn away(&self, cause: Cause, told: Told) -> Option<Choice> {
+        let models = [Some(self.model), self.known.home].into_iter().flatten();
+        models.into_iter().find_map(|model| {
+            let path = self.best(self.elsewhere(model))?;
+            Some(self.choice(model, path, cause, told))
+        })
     }
 
     /// The same path, after a pause that doubles each time.

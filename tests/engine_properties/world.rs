@@ -25,6 +25,10 @@ const PROMPT_MAX: u64 = 3_000;
 pub struct Draw(u64);
 
 impl Draw {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
