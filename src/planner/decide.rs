@@ -3,7 +3,9 @@
 use super::belief::{Belief, WEIGHT_MIN};
 use super::look::View;
 use super::scene::{Joins, Scene};
-use super::tables::{Lane, Tables, interpolate};
+use super::stage::Lane;
+use super::tables::Tables;
+use super::worth::interpolate;
 use crate::domain::id::PathIx;
 
 /// Waiting is compared as waiting for so many cells before the same launch.
