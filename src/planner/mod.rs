@@ -17,12 +17,16 @@ mod chain;
 pub mod decide;
 mod fate;
 mod graph;
+mod kind;
 pub mod look;
 mod omen;
 pub mod problem;
 mod scene;
+mod sound;
+mod stage;
 mod stopping;
 pub mod tables;
+mod worth;
 
 /// What is measured of one step on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
