@@ -11,7 +11,7 @@ use super::provider::Provider;
 use super::shape;
 use super::spell::{BURSTS, Bursts, FIRM, Firmness, SPELLS, Spells};
 use super::step::{SPREAD_OWN, SPREAD_SHARED};
-use super::window::Pair;
+use super::window::Windows;
 use super::{histogram::Histogram, normal};
 use crate::domain::plan::{PathPlan, Plan, Work};
 
@@ -65,8 +65,8 @@ impl Estimate {
 /// One path, fitted.
 struct Fitted<'a> {
     counts: Option<&'a PathCounts>,
-    first: Pair<Mixture>,
-    pace: Pair<Mixture>,
+    first: Windows<Mixture>,
+    pace: Windows<Mixture>,
 }
 
 /// One provider, fitted.
@@ -82,7 +82,7 @@ struct Serving {
 
 /// What all fits share.
 struct Context {
-    fade: Pair<f64>,
+    fade: Windows<f64>,
     late: LogNormal,
     slow: LogNormal,
 }
@@ -92,8 +92,8 @@ fn price(path: &PathPlan) -> Option<f64> {
     path.profile.price.as_ref().map(|price| price.output.dollars()).filter(|price| *price > 0.0)
 }
 
-/// Fits both windows; the short one starts from what the long one shows.
-fn fit(of: &Pair<Histogram>, context: &Context, prior: &Prior) -> Pair<Mixture> {
+/// Fits every window; the quicker ones start from what the long one shows.
+fn fit(of: &Windows<Histogram>, context: &Context, prior: &Prior) -> Windows<Mixture> {
     let long = Mixture::fit(&of.long.times(context.fade.long), prior);
     let recent = Prior {
         usual: long.usual,
@@ -105,37 +105,51 @@ fn fit(of: &Pair<Histogram>, context: &Context, prior: &Prior) -> Pair<Mixture> 
         factor: prior.factor,
     };
     let short = Mixture::fit(&of.short.times(context.fade.short), &recent);
-    Pair { short, long }
+    let quick = Mixture::fit(&of.quick.times(context.fade.quick), &recent);
+    Windows { quick, short, long }
 }
 
 impl Fitted<'_> {
-    fn outcomes(&self, fade: Pair<f64>, of: impl Fn(&Outcomes) -> f64) -> Pair<f64> {
-        self.counts.map_or_else(Pair::default, |counts| {
-            let pair = &counts.outcomes;
-            Pair { short: of(&pair.short), long: of(&pair.long) }.times(fade)
-        })
+    fn outcomes(&self, fade: Windows<f64>, of: impl Fn(&Outcomes) -> f64) -> Windows<f64> {
+        self.counts
+            .map_or_else(Windows::default, |counts| counts.outcomes.each().map(of).times(fade))
     }
 }
 
-/// The shift that a provider's paths show together.
-fn shift<'a>(fits: impl Iterator<Item = &'a Pair<Mixture>>) -> (Verdict, f64) {
-    let (mut count, mut sum, mut variance) = (0.0, 0.0, 0.0);
-    for fit in fits {
-        // Of a path that was hardly known before nothing can be said to have changed.
-        let before = (fit.long.count - fit.short.count).max(0.0);
-        let n = fit.short.count * before / (before + fit.short.count).max(1e-9);
-        count += n;
-        sum += n * (fit.short.usual.mean - fit.long.usual.mean);
-        variance += n * fit.long.usual.spread.powi(2);
+/// The shift that a provider's paths show together, and on how many of the latest minutes' attempts.
+fn shift(fits: &[&Windows<Mixture>]) -> (f64, f64) {
+    let mut shifted = 0.0;
+    let mut known = 0.0;
+    for quick in [false, true] {
+        let (mut count, mut sum, mut variance) = (0.0, 0.0, 0.0);
+        for fit in fits {
+            let recent = if quick { &fit.quick } else { &fit.short };
+            // Of a path that was hardly known before nothing can be said to have changed.
+            let before = (fit.long.count - recent.count).max(0.0);
+            let n = recent.count * before / (before + recent.count).max(1e-9);
+            count += n;
+            sum += n * (recent.usual.mean - fit.long.usual.mean - shifted);
+            variance += n * fit.long.usual.spread.powi(2);
+        }
+        let all: f64 = f64::max(count, 1e-9);
+        let spread = f64::max(variance / all, 1e-4).sqrt();
+        shifted += change::of_shift(sum / all, count, spread).value;
+        known = f64::max(known, count);
     }
-    let all: f64 = count.max(1e-9);
-    (change::of_shift(sum / all, count, (variance / all).max(1e-4).sqrt()), count)
+    (shifted, known)
 }
 
-/// A chance that a provider's paths share: of weeks, and whether it has changed.
-fn chance(hits: Pair<f64>, trials: Pair<f64>, prior: f64) -> Verdict {
-    let usual = (hits.long + FIRM_CHANCE * prior) / (trials.long + FIRM_CHANCE);
-    change::of_chance(usual, hits.short, trials.short)
+/// A chance of weeks, moved where the latest minutes say so, and then where the latest minute does.
+fn recent(usual: f64, hits: Windows<f64>, trials: Windows<f64>) -> Verdict {
+    let minutes = change::of_chance(usual, hits.short, trials.short);
+    let minute = change::of_chance(minutes.value, hits.quick, trials.quick);
+    let same = (1.0 - minutes.changed) * (1.0 - minute.changed);
+    Verdict { changed: 1.0 - same, value: minute.value }
+}
+
+/// A chance that a provider's paths share.
+fn chance(hits: Windows<f64>, trials: Windows<f64>, prior: f64) -> Verdict {
+    recent((hits.long + FIRM_CHANCE * prior) / (trials.long + FIRM_CHANCE), hits, trials)
 }
 
 /// A path's own chance, on top of its provider's.
@@ -240,7 +254,7 @@ impl Book {
                 factor: context.slow,
                 ..first
             };
-            let empty = Pair::default();
+            let empty = Windows::default();
             let (firsts, paces) =
                 counts[at].map_or((&empty, &empty), |counts| (&counts.first, &counts.pace));
             Fitted {
@@ -283,14 +297,17 @@ fn corrected(seen: f64, usual_spread: f64, factor: LogNormal, threshold: f64) ->
 
 fn serve(counts: Option<&Provider>, paths: &[&Fitted<'_>], context: &Context) -> Serving {
     let fade = context.fade;
-    let sum = |of: &dyn Fn(&Fitted<'_>) -> Pair<f64>| {
-        paths.iter().fold(Pair::<f64>::default(), |mut sum, fit| {
+    let sum = |of: &dyn Fn(&Fitted<'_>) -> Windows<f64>| {
+        paths.iter().fold(Windows::<f64>::default(), |mut sum, fit| {
             sum.absorb(&of(fit));
             sum
         })
     };
-    let (first_shift, recent_first) = shift(paths.iter().map(|fit| &fit.first));
-    let (pace_shift, recent_pace) = shift(paths.iter().map(|fit| &fit.pace));
+    let all_of = |of: for<'a> fn(&'a Fitted<'_>) -> &'a Windows<Mixture>| {
+        shift(&paths.iter().map(|fit| of(fit)).collect::<Vec<_>>())
+    };
+    let (first_shift, recent_first) = all_of(|fit| &fit.first);
+    let (pace_shift, recent_pace) = all_of(|fit| &fit.pace);
     let error = chance(
         sum(&|fit| fit.outcomes(fade, |of| of.faults)),
         sum(&|fit| fit.outcomes(fade, |of| of.sent)),
@@ -301,8 +318,8 @@ fn serve(counts: Option<&Provider>, paths: &[&Fitted<'_>], context: &Context) ->
         sum(&|fit| fit.outcomes(fade, |of| of.flowing)),
         STALL,
     );
-    let missing = sum(&|fit| Pair { short: fit.first.short.missing, long: fit.first.long.missing });
-    let all = sum(&|fit| Pair { short: fit.first.short.total, long: fit.first.long.total });
+    let missing = sum(&|fit| fit.first.each().map(|fit| fit.missing));
+    let all = sum(&|fit| fit.first.each().map(|fit| fit.total));
     let never = chance(missing, all, NEVER);
 
     let spread = |of: &dyn Fn(&Fitted<'_>) -> LogNormal, usual: f64| {
@@ -330,8 +347,8 @@ fn serve(counts: Option<&Provider>, paths: &[&Fitted<'_>], context: &Context) ->
             refused: bursts.refused,
             refused_after: (refusal_s + 2.0 * REFUSED_S) / (refusals + 2.0),
         },
-        first_shift: first_shift.value,
-        pace_shift: pace_shift.value,
+        first_shift,
+        pace_shift,
         error,
         never,
         stall,
@@ -339,30 +356,34 @@ fn serve(counts: Option<&Provider>, paths: &[&Fitted<'_>], context: &Context) ->
     }
 }
 
-/// A provider's spells: by weeks, unless the latest minutes fit other figures far better.
-fn spells(counts: &Provider, fade: Pair<f64>, silent_late: f64) -> Spells {
-    let long = Spells::fit(&counts.spells.long, fade.long, silent_late, &SPELLS, FIRM);
+/// A provider's spells: by weeks, unless the latest minutes fit other figures far better, or the latest minute.
+fn spells(counts: &Provider, fade: Windows<f64>, silent_late: f64) -> Spells {
+    let tables = &counts.spells;
+    let mut spells = Spells::fit(&tables.long, fade.long, silent_late, &SPELLS, FIRM);
     let firm = Firmness { spell: 2.0, outside: 20.0, inside: 8.0 };
-    let recent = &counts.spells.short;
-    let short = Spells::fit(recent, fade.short, silent_late, &long, firm);
-    let gain = short.ln_likelihood(recent, fade.short, silent_late)
-        - long.ln_likelihood(recent, fade.short, silent_late);
-    let runs: f64 = recent.kinds().iter().map(|kind| kind.1 * fade.short).sum();
-    long.towards(&short, change::by_fit(gain, 1.5, runs))
+    for (recent, fade) in [(&tables.short, fade.short), (&tables.quick, fade.quick)] {
+        let other = Spells::fit(recent, fade, silent_late, &spells, firm);
+        let gain = other.ln_likelihood(recent, fade, silent_late)
+            - spells.ln_likelihood(recent, fade, silent_late);
+        spells = spells.towards(&other, change::by_fit(gain, 1.5, recent.total() * fade));
+    }
+    spells
 }
 
 /// A provider's bursts, the same way.
-fn bursts(counts: &Provider, fade: Pair<f64>) -> Bursts {
-    let long = Bursts::fit(&counts.bursts.long, fade.long, &BURSTS, 20.0);
-    let recent = &counts.bursts.short;
-    let short = Bursts::fit(recent, fade.short, &long, 3.0);
-    let gain = short.ln_likelihood(recent, fade.short) - long.ln_likelihood(recent, fade.short);
-    let runs: f64 = recent.kinds().iter().map(|kind| kind.1 * fade.short).sum();
-    let share = change::by_fit(gain, 1.0, runs);
-    Bursts {
-        burst: long.burst + share * (short.burst - long.burst),
-        refused: long.refused + share * (short.refused - long.refused),
+fn bursts(counts: &Provider, fade: Windows<f64>) -> Bursts {
+    let tables = &counts.bursts;
+    let mut bursts = Bursts::fit(&tables.long, fade.long, &BURSTS, 20.0);
+    for (recent, fade) in [(&tables.short, fade.short), (&tables.quick, fade.quick)] {
+        let other = Bursts::fit(recent, fade, &bursts, 3.0);
+        let gain = other.ln_likelihood(recent, fade) - bursts.ln_likelihood(recent, fade);
+        let share = change::by_fit(gain, 1.0, recent.total() * fade);
+        bursts = Bursts {
+            burst: bursts.burst + share * (other.burst - bursts.burst),
+            refused: bursts.refused + share * (other.refused - bursts.refused),
+        };
     }
+    bursts
 }
 
 /// The usual law of a histogram as points: as counted where much is, as fitted where little is.
@@ -422,7 +443,7 @@ fn path_law(
             context.slow,
             pace_shift,
         ),
-        invalid: change::of_chance(usual, invalid.short, answers.short).value,
+        invalid: recent(usual, invalid, answers).value,
         invalid_at: invalid_at.clone(),
         error,
         error_at: error_at.clone(),

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::window::{NOTHING, Tally};
+use super::window::{NOTHING, Tally, Windows};
 
 /// Lower end of the first bucket, in seconds. What is shorter counts as this.
 pub const FLOOR_S: f64 = 1e-3;
@@ -233,6 +233,22 @@ impl Histogram {
             hazard += within;
         }
         (self.events(), expected)
+    }
+}
+
+impl Windows<Histogram> {
+    /// Counts an event in every window.
+    pub fn event(&mut self, seconds: f64, weight: Windows<f64>) {
+        for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
+            window.event(seconds, weight);
+        }
+    }
+
+    /// Counts something broken off in every window.
+    pub fn censored(&mut self, seconds: f64, weight: Windows<f64>) {
+        for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
+            window.censored(seconds, weight);
+        }
     }
 }
 

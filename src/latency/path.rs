@@ -6,7 +6,7 @@ use super::change;
 use super::histogram::Histogram;
 use super::provider::Evidence;
 use super::seen::{Fate, Seen};
-use super::window::{Pair, Tally};
+use super::window::{Tally, Windows};
 
 /// Before anything is seen: the spread of the logarithm of times to the first token, and of the time a token takes
 /// (published measurements of 1.2 million calls).
@@ -70,11 +70,11 @@ pub struct PathCounts {
     /// Its provider.
     pub provider: String,
     /// Seconds to the first token.
-    pub first: Pair<Histogram>,
+    pub first: Windows<Histogram>,
     /// Seconds a token, before it slows down.
-    pub pace: Pair<Histogram>,
+    pub pace: Windows<Histogram>,
     /// How attempts came out.
-    pub outcomes: Pair<Outcomes>,
+    pub outcomes: Windows<Outcomes>,
     /// When it was last tried, by the book's clock.
     pub seen: f64,
 }
@@ -88,23 +88,29 @@ pub struct Usual {
     pub pace: Option<f64>,
 }
 
-/// The median of weeks, moved where the latest minutes say so.
-fn usual(of: &Pair<Histogram>, fade: Pair<f64>, spread: f64) -> Option<f64> {
+/// The median of weeks, moved where the latest minutes say so, and then where the latest minute does.
+fn usual(of: &Windows<Histogram>, fade: Windows<f64>, spread: f64) -> Option<f64> {
     if of.long.events() * fade.long < FEW {
         return None;
     }
-    let long = of.long.quantile(0.5)?.at_least();
-    let recent = of.short.events() * fade.short;
-    let Some(short) = of.short.quantile(0.5).filter(|_| recent >= FEW) else { return Some(long) };
-    // A median is worth 2/pi of a mean.
-    let shift = change::of_shift((short.at_least() / long).ln(), recent * 0.64, spread);
-    Some(long * shift.value.exp())
+    let mut usual = of.long.quantile(0.5)?.at_least();
+    for (recent, fade) in [(&of.short, fade.short), (&of.quick, fade.quick)] {
+        let count = recent.events() * fade;
+        if count < FEW {
+            continue;
+        }
+        let Some(median) = recent.quantile(0.5) else { continue };
+        // A median is worth 2/pi of a mean.
+        let shift = change::of_shift((median.at_least() / usual).ln(), count * 0.64, spread);
+        usual *= shift.value.exp();
+    }
+    Some(usual)
 }
 
 impl PathCounts {
     /// What is usual, where counts are multiplied by `fade`.
     #[must_use]
-    pub fn usual(&self, fade: Pair<f64>) -> Usual {
+    pub fn usual(&self, fade: Windows<f64>) -> Usual {
         Usual {
             first: usual(&self.first, fade, SPREAD_FIRST),
             pace: usual(&self.pace, fade, SPREAD_PACE),
@@ -112,32 +118,29 @@ impl PathCounts {
     }
 
     /// Counts an attempt, and says what it tells of the provider. Its answer is expected to have `size` tokens.
-    pub fn record(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Pair<f64>) -> Evidence {
-        let add = |to: &mut Pair<Histogram>, seconds: f64, event: bool| {
-            if event {
-                to.short.event(seconds, weight.short);
-                to.long.event(seconds, weight.long);
-            } else {
-                to.short.censored(seconds, weight.short);
-                to.long.censored(seconds, weight.long);
-            }
-        };
+    pub fn record(
+        &mut self,
+        seen: &Seen,
+        size: f64,
+        usual: Usual,
+        weight: Windows<f64>,
+    ) -> Evidence {
         let overdue = usual.first.is_some_and(|first| seen.lasted > 2.0 * first);
         match (seen.first, seen.fate) {
-            (Some(first), _) => add(&mut self.first, first, true),
-            (None, Fate::Closed) => add(&mut self.first, seen.lasted, false),
+            (Some(first), _) => self.first.event(first, weight),
+            (None, Fate::Closed) => self.first.censored(seen.lasted, weight),
             // A fault that comes when a token is long due was waited for.
-            (None, Fate::Fault) if overdue => add(&mut self.first, seen.lasted, false),
+            (None, Fate::Fault) if overdue => self.first.censored(seen.lasted, weight),
             (None, _) => {}
         }
         if let Some(pace) = seen.pace {
-            add(&mut self.pace, pace.before, true);
+            self.pace.event(pace.before, weight);
         }
         self.count_outcome(seen, size, usual, weight);
         evidence(seen, size, usual)
     }
 
-    fn count_outcome(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Pair<f64>) {
+    fn count_outcome(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Windows<f64>) {
         let mut now = Outcomes::default();
         let waited = usual.first.is_none_or(|first| seen.lasted > first);
         let told = match seen.fate {
@@ -154,9 +157,7 @@ impl PathCounts {
             let far = (seen.tokens / size).clamp(0.0, 1.0);
             now.flowing = if seen.stalled || seen.fate == Fate::Answered { 1.0 } else { far };
         }
-        for (window, weight) in
-            [(&mut self.outcomes.short, weight.short), (&mut self.outcomes.long, weight.long)]
-        {
+        for (window, weight) in self.outcomes.list_mut().into_iter().zip(weight.list()) {
             let mut now = now;
             now.scale(weight);
             window.absorb(&now);
@@ -164,7 +165,7 @@ impl PathCounts {
     }
 
     /// Multiplies what each window counts.
-    pub fn scale(&mut self, by: Pair<f64>) {
+    pub fn scale(&mut self, by: Windows<f64>) {
         self.first.scale(by);
         self.pace.scale(by);
         self.outcomes.scale(by);

@@ -126,7 +126,11 @@ mod tests {
                 assert_eq!(stream.rate(ms(2_000)), Some(50.0));
             }
         }
-        assert!((stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8, "{:?}", stream.rate(ms(6_000)));
+        assert!(
+            (stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8,
+            "{:?}",
+            stream.rate(ms(6_000))
+        );
         // Nothing comes any more.
         assert!((stream.rate(ms(8_000)).unwrap() - 10.0 / 3.0).abs() < 0.8);
         assert_eq!(stream.rate(ms(60_000)), Some(0.0));

@@ -20,7 +20,6 @@ fn show(name: &str, laws: &Laws, regime: &Regime) {
         println!("{at}: spell {:.3} ({:.3}) slow {:.3}/{:.3} ({:.3}/{:.3}) late {:.3}/{:.3} burst {:.3} ({:.3}) ref {:.2} after {:.2}",
             one.spell, p.p_spell, one.slow[0], one.slow[1], p.p_slow_normal, p.p_slow_in_spell, one.late[0], one.late[1], one.burst, p.p_429_burst, one.refused, one.refused_after);
     }
-    println!("steps {:?}", laws.steps);
 }
 
 #[test]
@@ -32,12 +31,18 @@ fn laws() {
         show(name, &estimate.laws, regime(name));
         println!("{:?}", estimate.shocks);
     }
-    let mut server = Server::new(8);
-    server.serve(regime("pooled"), 2_000);
-    for step in 0..6 {
-        let estimate = server.book.estimate(&plan(), server.now());
-        show(&format!("pooled>brownout {}", step*5), &estimate.laws, regime("brownout"));
-        println!("{:?}", estimate.shocks);
-        server.serve(regime("brownout"), 5);
+    for name in ["brownout", "down"] {
+    let mut servers: Vec<Server> = (0..10).map(|seed| { let mut server = Server::new(seed + 20); server.serve(regime("pooled"), 400); server }).collect();
+    for step in 0..9 {
+        let (mut sum, n) = ([0.0; 14], servers.len() as f64);
+        for server in &mut servers {
+            let e = server.book.estimate(&plan(), server.now());
+            let (a, p) = (&e.laws.paths[0], &e.laws.providers[0]);
+            let all = [a.first_token.at(0.5), a.per_token.at(0.5) * 1e3, a.error, a.hangs, a.stalls, p.spell, p.slow[0], p.slow[1], p.late[0], p.late[1], p.burst, e.laws.providers[1].spell, e.laws.providers[1].burst, e.shock()];
+            for (s, x) in sum.iter_mut().zip(all) { *s += x / n; }
+            if step < 5 { server.serve(regime(name), 5) } else { server.serve(regime("pooled"), 5) }
+        }
+        println!("{name} {:2}: ttft {:.2} tpot {:.1} err {:.3} hang {:.3} stall {:.3} spell {:.2} slow {:.2}/{:.2} late {:.2}/{:.2} burst {:.3} | B {:.3} {:.3} shock {:.2}", step * 5, sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7], sum[8], sum[9], sum[10], sum[11], sum[12], sum[13]);
+    }
     }
 }
