@@ -109,7 +109,7 @@ fn changed(short: &Histogram, long: &Histogram) -> f64 {
     let (events, expected) = short.against(long);
     let surprise = if events > 0.0 { events * (events / expected.max(1e-6)).ln() } else { 0.0 };
     let surprise = (surprise - (events - expected)).max(0.0);
-    change::by_fit(surprise * ALIKE * before / (before + recent), 1.0, recent)
+    change::by_fit(surprise * ALIKE * before / (before + recent), 1.0, recent, change::ODDS)
 }
 
 /// All windows as one histogram, in attempts: the weeks, unless the latest minutes disagree, or the latest minute.

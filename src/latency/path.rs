@@ -101,7 +101,7 @@ fn usual(of: &Windows<Histogram>, fade: Windows<f64>, spread: f64) -> Option<f64
         }
         let Some(median) = recent.quantile(0.5) else { continue };
         // A median is worth 2/pi of a mean.
-        let shift = change::of_shift((median.at_least() / usual).ln(), count * 0.64, spread);
+        let shift = change::of_shift((median.at_least() / usual).ln(), count * 0.64, spread, change::ODDS);
         usual *= shift.value.exp();
     }
     Some(usual)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Seconds after which an observation weighs half, window by window.
-pub const HALF_LIFE_S: Windows<f64> = Windows { quick: 75.0, short: 300.0, long: 30.0 * 86_400.0 };
+pub const HALF_LIFE_S: Windows<f64> = Windows { quick: 50.0, short: 180.0, long: 30.0 * 86_400.0 };
 /// Half-lives after which counts are brought down again, far below what a double holds.
 const ROLL: f64 = 64.0;
 /// Weights below this are nothing: 2^-40 of an observation.
@@ -129,8 +129,16 @@ impl Windows<f64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     latest: f64,
+    /// The same for the two quick windows, for which a pause counts little: a server that is asked once in ten minutes
+    /// would have no latest minutes else.
+    busy: f64,
     from: Windows<f64>,
 }
+
+/// Of a pause, so many seconds count for the quick windows,
+const PAUSE_S: f64 = 45.0;
+/// and what is beyond so many.
+const BREAK_S: f64 = 1_800.0;
 
 /// How much more an addition at `to` weighs than one at `from`.
 fn growth(from: Windows<f64>, to: Windows<f64>) -> Windows<f64> {
@@ -138,31 +146,40 @@ fn growth(from: Windows<f64>, to: Windows<f64>) -> Windows<f64> {
 }
 
 impl Clock {
-    /// Takes the time on. Time does not go back: an earlier one counts as the latest. Where counts must be multiplied to
-    /// go on, by how much.
+    /// What each window takes for the time at `now`. Time does not go back: an earlier one counts as the latest.
+    fn at(&self, now: Duration) -> Windows<f64> {
+        let latest = self.latest.max(now.as_secs_f64());
+        let gap = latest - self.latest;
+        let busy = self.busy + gap.min(PAUSE_S) + (gap - BREAK_S).max(0.0);
+        Windows { quick: busy, short: busy, long: latest }
+    }
+
+    /// Takes the time on. Where counts must be multiplied to go on, by how much.
     #[must_use]
     pub fn advance(&mut self, now: Duration) -> Option<Windows<f64>> {
-        self.latest = self.latest.max(now.as_secs_f64());
-        let age = |(from, half_life): (f64, f64)| (self.latest - from) / half_life;
-        if self.from.zip(HALF_LIFE_S).map(age).list().into_iter().all(|age| age <= ROLL) {
+        let times = self.at(now);
+        self.latest = times.long;
+        self.busy = times.quick;
+        let age = |((from, to), half_life): ((f64, f64), f64)| (to - from) / half_life;
+        let ages = self.from.zip(times).zip(HALF_LIFE_S).map(age);
+        if ages.list().into_iter().all(|age| age <= ROLL) {
             return None;
         }
-        let now = Windows::all(self.latest);
-        let by = growth(now, self.from);
-        self.from = now;
+        let by = growth(times, self.from);
+        self.from = times;
         Some(by)
     }
 
     /// What an addition weighs now.
     #[must_use]
     pub fn weight(&self) -> Windows<f64> {
-        growth(self.from, Windows::all(self.latest))
+        growth(self.from, Windows { quick: self.busy, short: self.busy, long: self.latest })
     }
 
     /// By how much counts must be multiplied when they are read at `now`.
     #[must_use]
     pub fn fade(&self, now: Duration) -> Windows<f64> {
-        growth(Windows::all(self.latest.max(now.as_secs_f64())), self.from)
+        growth(self.at(now), self.from)
     }
 
     /// Makes two clocks one: by how much the counts of each must be multiplied then.
@@ -170,7 +187,11 @@ impl Clock {
     pub fn join(&mut self, other: &Self) -> [Windows<f64>; 2] {
         let later = self.from.zip(other.from).map(|(a, b)| a.max(b));
         let by = [growth(later, self.from), growth(later, other.from)];
-        *self = Self { latest: self.latest.max(other.latest), from: later };
+        *self = Self {
+            latest: self.latest.max(other.latest),
+            busy: self.busy.max(other.busy),
+            from: later,
+        };
         by
     }
 
@@ -183,9 +204,10 @@ impl Clock {
     /// Whether it can be what a clock has written.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let past = |(from, half_life): (f64, f64)| {
-            from.is_sound() && (0.0..=2.0 * ROLL).contains(&((self.latest - from) / half_life))
+        let now = Windows { quick: self.busy, short: self.busy, long: self.latest };
+        let past = |((from, to), half_life): ((f64, f64), f64)| {
+            from.is_sound() && to.is_sound() && (0.0..=2.0 * ROLL).contains(&((to - from) / half_life))
         };
-        self.from.zip(HALF_LIFE_S).map(past).list().into_iter().all(|past| past)
+        self.from.zip(now).zip(HALF_LIFE_S).map(past).list().into_iter().all(|past| past)
     }
 }

@@ -24,12 +24,25 @@ fn show(name: &str, laws: &Laws, regime: &Regime) {
 
 #[test]
 fn laws() {
-    for name in ["pooled", "busy", "brownout", "down", "fastlong"] {
+    for name in ["pooled"] {
         let mut server = Server::new(7);
         server.serve(regime(name), 2_000);
         let estimate = server.book.estimate(&plan(), server.now());
         show(name, &estimate.laws, regime(name));
         println!("{:?}", estimate.shocks);
+    }
+    for name in ["pooled", "brownout"] {
+        let mut server = Server::new(3);
+        let (mut sum, mut square) = ([0.0_f64; 13], [0.0_f64; 13]);
+        server.serve(regime(name), 500);
+        for _ in 0..200 {
+            server.serve(regime(name), 7);
+            let e = server.book.estimate(&plan(), server.now());
+            let (a, p) = (&e.laws.paths[0], &e.laws.providers[0]);
+            let all = [a.first_token.at(0.5), a.per_token.at(0.5) * 1e3, a.error, a.hangs, a.stalls, p.spell, p.slow[0], p.slow[1], p.late[0], p.late[1], p.burst, e.laws.providers[1].spell, e.shock()];
+            for (at, x) in all.into_iter().enumerate() { sum[at] += x / 200.0; square[at] += x * x / 200.0; }
+        }
+        println!("{name} steady {:?}", (0..13).map(|at| format!("{:.3}±{:.3}", sum[at], (square[at] - sum[at].powi(2)).max(0.0).sqrt())).collect::<Vec<_>>());
     }
     for name in ["brownout", "down"] {
     let mut servers: Vec<Server> = (0..10).map(|seed| { let mut server = Server::new(seed + 20); server.serve(regime("pooled"), 400); server }).collect();
@@ -39,6 +52,7 @@ fn laws() {
             let e = server.book.estimate(&plan(), server.now());
             let (a, p) = (&e.laws.paths[0], &e.laws.providers[0]);
             let all = [a.first_token.at(0.5), a.per_token.at(0.5) * 1e3, a.error, a.hangs, a.stalls, p.spell, p.slow[0], p.slow[1], p.late[0], p.late[1], p.burst, e.laws.providers[1].spell, e.laws.providers[1].burst, e.shock()];
+            if step == 4 { print!("[{:.2} {:.2} {:.2}] ", all[0], all[5], all[10]); }
             for (s, x) in sum.iter_mut().zip(all) { *s += x / n; }
             if step < 5 { server.serve(regime(name), 5) } else { server.serve(regime("pooled"), 5) }
         }
