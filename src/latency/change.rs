@@ -24,9 +24,11 @@ pub struct Verdict {
     pub value: f64,
 }
 
+/// The chance of a change after evidence of that weight, above what it was before it: without evidence all stays as it was.
 fn chance(odds: f64, ln_factor: f64) -> f64 {
-    let odds = odds * ln_factor.clamp(-30.0, 30.0).exp();
-    odds / (1.0 + odds)
+    let share = |odds: f64| odds / (1.0 + odds);
+    let (before, after) = (share(odds), share(odds * ln_factor.clamp(-30.0, 30.0).exp()));
+    ((after - before) / (1.0 - before)).max(0.0)
 }
 
 /// Of a difference `seen` of logarithms, the mean of `count` observations that each scatter by `spread`.

@@ -70,7 +70,7 @@ impl Timing {
             None => {}
         }
         if seen.fate == Fate::Answered {
-            self.total.censored(seen.lasted, weight);
+            self.total.event(seen.lasted, weight);
         } else if broken_off {
             self.total.censored(seen.lasted, weight);
         }

@@ -347,14 +347,15 @@ impl Figures {
 fn serve(counts: Option<&Provider>, paths: &[&Fitted<'_>], context: &Context) -> Serving {
     let fade = context.fade;
     let alone = Figures::of(paths, fade, [change::ODDS; 5]);
-    let seen: f64 = paths.iter().map(|fit| fit.first.long.total).sum();
     let known: f64 = paths.iter().map(|fit| fit.first.long.count).sum();
     let mean = |of: &dyn Fn(&Fitted<'_>) -> f64, none: f64| {
         let weighed: f64 = paths.iter().map(|fit| fit.first.long.count * of(fit)).sum();
         if known > 0.0 { weighed / known } else { none }
     };
-    let few = 0.5 * mean(&|fit| fit.first.long.few, 0.02);
-    let silent_late = if seen > 0.0 { few / (few + alone.chances[1].value + 1e-6) } else { 0.5 };
+    // Of what was closed without a token, so much would still have come.
+    let waiting: f64 = paths.iter().map(|fit| fit.first.long.waiting).sum();
+    let missing: f64 = paths.iter().map(|fit| fit.first.long.missing).sum();
+    let silent_late = (waiting + 0.5) / (waiting + missing + 1.0);
     let changed = alone.changed();
     let together = odds(either(changed));
     let (spells, spells_changed) = counts

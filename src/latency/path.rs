@@ -17,6 +17,8 @@ pub const SPREAD_PACE: f64 = 0.19;
 pub const LATE: f64 = 3.0;
 /// See [`LATE`].
 pub const SLOW: f64 = 1.0 / 0.45;
+/// Windows are compared here, below the median: there are few slow ones among the quickest third, even in a spell.
+const LOW: f64 = 0.35;
 /// Attempts below which nothing is called usual.
 const FEW: f64 = 2.0;
 
@@ -27,7 +29,7 @@ pub struct Outcomes {
     pub sent: f64,
     /// Those that did.
     pub faults: f64,
-    /// Attempts that ended with an answer, of use or not.
+    /// Attempts that ended with an answer, of use or not, and shares of those that were closed.
     pub answers: f64,
     /// Those of no use.
     pub invalid: f64,
@@ -94,16 +96,19 @@ fn usual(of: &Windows<Histogram>, fade: Windows<f64>, spread: f64) -> Option<f64
         return None;
     }
     let mut usual = of.long.quantile(0.5)?.at_least();
+    let low = of.long.quantile(LOW)?.at_least();
+    let mut shifted = 0.0;
     for (recent, fade) in [(&of.short, fade.short), (&of.quick, fade.quick)] {
         let count = recent.events() * fade;
-        if count < FEW {
+        if count < 2.0 * FEW {
             continue;
         }
-        let Some(median) = recent.quantile(0.5) else { continue };
-        // A median is worth 2/pi of a mean.
-        let shift = change::of_shift((median.at_least() / usual).ln(), count * 0.64, spread, change::ODDS);
-        usual *= shift.value.exp();
+        let Some(recent) = recent.quantile(LOW) else { continue };
+        // A quantile is worth 0.6 of a mean.
+        let seen = (recent.at_least() / low).ln() - shifted;
+        shifted += change::of_shift(seen, count * 0.6, spread, change::ODDS).value;
     }
+    usual *= shifted.exp();
     Some(usual)
 }
 
@@ -155,6 +160,10 @@ impl PathCounts {
         if seen.first.is_some() {
             now.stalls = if seen.stalled { 1.0 } else { 0.0 };
             let far = (seen.tokens / size).clamp(0.0, 1.0);
+            if seen.fate == Fate::Closed && !seen.stalled {
+                // A useless answer ends after 0.3 to 1 of its length: so much of it would have shown.
+                now.answers = ((far - 0.3) / 0.7).max(0.0);
+            }
             now.flowing = if seen.stalled || seen.fate == Fate::Answered { 1.0 } else { far };
         }
         for (window, weight) in self.outcomes.list_mut().into_iter().zip(weight.list()) {
