@@ -1,7 +1,7 @@
 //! Durations counted by the logarithm, with those that were broken off counted apart, and the Kaplan-Meier estimate over
 //! both in one pass.
 //!
-//! Buckets grow by 4 %, so that their middles are within 2 % of what they hold (as DDSketch's, Masson et al. 2019).
+//! Buckets grow by 4 %, so that their middles are within 2 % of what they hold (as those of `DDSketch`, Masson et al. 2019).
 //! Counts are weights, so they can fade. Only buckets that hold something take room.
 
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,12 @@ impl Histogram {
     }
 
     fn add(&mut self, seconds: f64, events: f64, censored: f64) {
-        let Some(at) = place(seconds) else { return };
+        if let Some(at) = place(seconds) {
+            self.put(at, events, censored);
+        }
+    }
+
+    fn put(&mut self, at: u16, events: f64, censored: f64) {
         match self.cells.binary_search_by_key(&at, |cell| cell.0) {
             Ok(found) => {
                 self.cells[found].1 += events;
@@ -254,15 +259,17 @@ impl Histogram {
 impl Windows<Histogram> {
     /// Counts an event in every window.
     pub fn event(&mut self, seconds: f64, weight: Windows<f64>) {
+        let Some(at) = place(seconds) else { return };
         for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
-            window.event(seconds, weight);
+            window.put(at, weight, 0.0);
         }
     }
 
     /// Counts something broken off in every window.
     pub fn censored(&mut self, seconds: f64, weight: Windows<f64>) {
+        let Some(at) = place(seconds) else { return };
         for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
-            window.censored(seconds, weight);
+            window.put(at, 0.0, weight);
         }
     }
 }

@@ -73,8 +73,15 @@ impl Mixture {
             _ => prior.usual.mean,
         };
         let usual = LogNormal { mean: start, spread: prior.usual.spread };
-        let mut found =
-            Self { usual, few: prior.few, never: prior.never, count: 0.0, missing: 0.0, waiting: 0.0, total };
+        let mut found = Self {
+            usual,
+            few: prior.few,
+            never: prior.never,
+            count: 0.0,
+            missing: 0.0,
+            waiting: 0.0,
+            total,
+        };
         // Without a single event nothing says how long the usual takes, but what was waited for in vain.
         if seen.events() <= 0.0 {
             found.usual = prior.usual;
@@ -123,8 +130,10 @@ impl Mixture {
     }
 
     fn expect(&self, cells: &[Cell], prior: &Prior) -> Sums {
-        let mut sums = Sums { usual: 0.0, first: 0.0, second: 0.0, few: 0.0, waiting: 0.0, never: 0.0 };
-        for &cell in cells {
+        let mut sums =
+            Sums { usual: 0.0, first: 0.0, second: 0.0, few: 0.0, waiting: 0.0, never: 0.0 };
+        // Buckets of long ago are as good as empty in the quick windows.
+        for &cell in cells.iter().filter(|cell| cell.1 + cell.2 > 1e-3) {
             let [usual, first, second, few, waiting, never] = self.weigh(cell, prior.factor);
             sums.usual += usual;
             sums.first += first;

@@ -13,6 +13,10 @@ const OPEN: usize = 1_024;
 const OVER_S: f64 = 1_800.0;
 
 /// What one attempt says of its provider's state.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own, asked or not, answered or not"
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// How much of a chance there was to see it slow down, 0 to 1.

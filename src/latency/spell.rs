@@ -52,6 +52,12 @@ where
         }
     }
 
+    /// Kinds of which there is enough to matter, their counts multiplied by `fade`.
+    fn present(&self, fade: f64) -> Vec<([u8; N], f64)> {
+        let faded = self.kinds.iter().map(|kind| (kind.0, kind.1 * fade));
+        faded.filter(|kind| kind.1 > 1e-3).collect()
+    }
+
     /// All runs together.
     #[must_use]
     pub fn total(&self) -> f64 {
@@ -176,6 +182,7 @@ impl Spells {
     /// the others dead.
     #[must_use]
     pub fn fit(runs: &Runs<5>, fade: f64, silent_late: f64, prior: &Self, firm: Firmness) -> Self {
+        let kinds = runs.present(fade);
         let mut found = *prior;
         let weights = [firm.outside, firm.inside];
         let believed = |of: [f64; 2]| [0, 1].map(|z| [weights[z] * of[z], weights[z]]);
@@ -183,8 +190,7 @@ impl Spells {
             let logs = Logs::of(&found);
             let mut spell = [firm.spell * prior.spell, firm.spell];
             let (mut slow, mut late) = (believed(prior.slow), believed(prior.late));
-            for &(kind, count) in &runs.kinds {
-                let count = count * fade;
+            for &(kind, count) in &kinds {
                 let inside = share_of_second(logs.weigh(kind, silent_late));
                 spell[0] += count * inside;
                 spell[1] += count;
@@ -248,15 +254,16 @@ impl Bursts {
     /// many attempts in a burst.
     #[must_use]
     pub fn fit(table: &Runs<2>, fade: f64, prior: &Self, runs: f64) -> Self {
+        let kinds = table.present(fade);
         let mut found = *prior;
         for _ in 0..ROUNDS {
             let mut burst = [runs * prior.burst, runs];
             let mut refused = [runs / 3.0 * prior.refused, runs / 3.0];
-            for &(kind, count) in &table.kinds {
-                let inside = count * fade * share_of_second(found.weigh(kind));
+            for &(kind, count) in &kinds {
+                let inside = count * share_of_second(found.weigh(kind));
                 let [of, hits] = kind.map(f64::from);
                 burst[0] += inside;
-                burst[1] += count * fade;
+                burst[1] += count;
                 refused[0] += inside * hits;
                 refused[1] += inside * of;
             }

@@ -206,7 +206,9 @@ impl Clock {
     pub fn is_sound(&self) -> bool {
         let now = Windows { quick: self.busy, short: self.busy, long: self.latest };
         let past = |((from, to), half_life): ((f64, f64), f64)| {
-            from.is_sound() && to.is_sound() && (0.0..=2.0 * ROLL).contains(&((to - from) / half_life))
+            from.is_sound()
+                && to.is_sound()
+                && (0.0..=2.0 * ROLL).contains(&((to - from) / half_life))
         };
         self.from.zip(now).zip(HALF_LIFE_S).map(past).list().into_iter().all(|past| past)
     }

@@ -112,7 +112,7 @@ impl Server {
                 if at == 1 && failed && won(&fates[0]) <= patience {
                     continue;
                 }
-                let drains = run % self.drains == 0;
+                let drains = run.is_multiple_of(self.drains);
                 let closed = (if drains { 180.0 } else { over - sent }).max(0.0);
                 let seen = observe(fate, step, class, *path, run, closed.max(0.01));
                 self.book.record(&seen, self.now());
