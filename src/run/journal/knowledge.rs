@@ -1,5 +1,7 @@
 //! What a run knew of times, in its wire form: stored once for all runs that began with it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::plan::Plan;
@@ -24,9 +26,9 @@ impl Knowledge {
         Self { mark: *mark, times: times.clone(), shock: *shock }
     }
 
-    /// The pilot of a run of `plan`, as it was.
+    /// The pilot of a run of `plan` under `deadline`, as it was: what it computes from these is computed again.
     #[must_use]
-    pub fn pilot(self, _plan: &Plan) -> Pilot {
+    pub fn pilot(self, _plan: &Plan, _deadline: Duration) -> Pilot {
         let Self { mark, times, shock } = self;
         Pilot { mark, times, shock }
     }
