@@ -28,10 +28,10 @@ Examples:
   punctual replay last --json          for programs
 
 Every run records what its decisions follow from: its plan, what was known of times at its start,
-and each event with its time, such as the verdicts of checks and conditions; no prompt and no answer.
+and each event with its time, such as the verdicts of checks and conditions; no prompt, no answer.
 Told the same again, the same build decides the same. Where another build decides otherwise, the
-first event at which it does is shown: what was decided then beside what is decided now. Nothing is
-sent and nothing is spent.
+first event at which it does is shown: what was decided then beside what is decided now. Nothing
+is sent and nothing is spent.
 
 Exit codes: 0 identical, 1 a divergence, 2 no such run, or a record that cannot be read.";
 
@@ -39,7 +39,7 @@ Exit codes: 0 identical, 1 a divergence, 2 no such run, or a record that cannot 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Replay {
-    /// A run's id, the beginning of one, or 'last'
+    /// A run's id, or the beginning of one; else the latest run
     #[arg(value_name = "RUN", default_value = "last", hide_default_value = true)]
     run: String,
     /// The finding, as JSON

@@ -94,10 +94,13 @@ fn words<T: DeserializeOwned>(value: &Value, plan: &Plan, tell: fn(&T, &Plan) ->
 
 /// Whether a place in it is none of the plan's: in a file that was tampered with.
 fn beyond(value: &Value, plan: &Plan) -> bool {
+    // An attempt's `after` is another attempt; a reason's, a path.
+    let launch = value.get("max_tokens").is_some();
     let place = |name: &str, value: &Value| {
         let most = match name {
             "step" | "missing" | "unverified" | "shrunk" => plan.steps.len(),
             "path" | "from" | "extra_of" => plan.paths.len(),
+            "after" if !launch => plan.paths.len(),
             _ => return false,
         };
         let over = |value: &Value| value.as_u64().is_some_and(|ix| ix >= most as u64);

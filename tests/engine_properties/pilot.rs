@@ -21,7 +21,7 @@ pub fn pilot(plan: &Plan, seed: u64) -> Option<SharedPilot> {
     });
     let times = times.collect();
     let shock = [1.0, 1.0, 1.2, 1.6, 9.0, f64::NAN][usize::try_from(draw.below(6)).unwrap_or(0)];
-    Some(Arc::new(Pilot { mark: seed, times, shock }))
+    Some(Arc::new(Pilot { mark: seed, times, shock, laws: None, tables: None }))
 }
 
 fn times(draw: &mut Draw) -> Times {

@@ -38,7 +38,7 @@ pub(super) fn times(times: &Times, factor: f64) -> Times {
 /// Every step takes these on each path of the plan, in order.
 pub(super) fn pilot(steps: usize, paths: &[Times]) -> Pilot {
     let of = |_| paths.iter().copied().map(Some).collect();
-    Pilot { mark: 1, times: (0..steps).map(of).collect(), shock: 1.0 }
+    Pilot { mark: 1, times: (0..steps).map(of).collect(), shock: 1.0, laws: None, tables: None }
 }
 
 /// One long step on two paths, with a faster model.

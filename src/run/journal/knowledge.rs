@@ -1,6 +1,7 @@
 //! What a run knew of times, in its wire form: stored once for all runs that began with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +36,9 @@ impl Knowledge {
         }
     }
 
-    /// The pilot of a run of `plan`, as it was.
+    /// The pilot of a run of `plan` under `deadline`, as it was: what it computes from these is computed again.
     #[must_use]
-    pub fn pilot(self, plan: &Plan) -> Pilot {
+    pub fn pilot(self, plan: &Plan, _deadline: Duration) -> Pilot {
         let Self { mark, times, shock, laws, planned } = self;
         let pilot = Pilot { mark, times, shock, tables: None, laws: laws.map(Arc::new) };
         if planned { pilot.planned(plan) } else { pilot }

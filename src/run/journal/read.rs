@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 use super::FORMAT;
 use super::knowledge::Knowledge;
 use super::write::Head;
-use crate::domain::id::AttemptId;
-use crate::domain::id::{ModelIx, PathIx, StepIx};
+use crate::domain::id::{AttemptId, ModelIx, PathIx, StepIx};
 use crate::domain::plan::{Plan, Work};
 use crate::domain::time::{Share, Timestamp};
 use crate::engine::{Event, Signals};
@@ -123,19 +122,18 @@ impl Record {
         if form != u64::from(FORMAT) {
             return Err(Unreadable::Form { form, by });
         }
-        let events = match all.remove("events") {
-            Some(Value::Array(events)) => events,
-            _ => return Err(foreign("the list of events", "there is none", &by)),
+        let Some(Value::Array(events)) = all.remove("events") else {
+            return Err(foreign("the list of events", &"there is none", &by));
         };
         let whole = all.get("whole") == Some(&Value::Bool(true));
         let head: Head = understood("its head", Value::Object(all), &by)?;
         let plan: Plan = shared("plan", &head.plan, &by, &part)?;
-        sound(&plan).map_err(|error| foreign("its plan", error, &by))?;
+        sound(&plan).map_err(|error| foreign("its plan", &error, &by))?;
         let pilot = match &head.knowledge {
             None => None,
             Some(name) => {
                 let known: Knowledge = shared("knowledge of times", name, &by, &part)?;
-                Some(Arc::new(known.pilot(&plan)))
+                Some(Arc::new(known.pilot(&plan, head.deadline)))
             }
         };
         Ok(Self {
@@ -151,12 +149,12 @@ impl Record {
     }
 }
 
-fn foreign(place: impl Into<String>, error: impl ToString, by: &str) -> Unreadable {
+fn foreign(place: impl Into<String>, error: &impl ToString, by: &str) -> Unreadable {
     Unreadable::Foreign { place: place.into(), error: error.to_string(), by: by.to_owned() }
 }
 
 fn understood<T: DeserializeOwned>(place: &str, value: Value, by: &str) -> Result<T, Unreadable> {
-    serde_json::from_value(value).map_err(|error| foreign(place, error, by))
+    serde_json::from_value(value).map_err(|error| foreign(place, &error, by))
 }
 
 fn shared<T: DeserializeOwned>(

@@ -46,12 +46,10 @@ struct Written<'a> {
     decisions: &'a [Decision],
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
 fn no_actions(actions: &&[Action]) -> bool {
     actions.is_empty()
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
 fn no_decisions(decisions: &&[Decision]) -> bool {
     decisions.is_empty()
 }
