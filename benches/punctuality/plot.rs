@@ -45,7 +45,7 @@ pub fn svg(stage: &Stage) -> String {
 }
 
 fn legend(out: &mut String) {
-    let (wait, ours) = (LEFT + 270.0, LEFT + 490.0);
+    let (wait, ours) = (LEFT + 330.0, LEFT + 560.0);
     let _ = writeln!(
         out,
         "<path d=\"M{wait} 18h28\" stroke=\"#a15c1b\" stroke-width=\"2\" stroke-dasharray=\"6 3\" fill=\"none\"/>\
@@ -106,13 +106,16 @@ fn panel(
         seconds += 30;
     }
     let (due, bottom) = (x(f64::from(deadline_s)), TOP + HEIGHT);
+    // Where the curve of waiting does not run through it.
+    let high = share(&waiting, 1.3 * f64::from(deadline_s)) > 0.4;
+    let label = if high { bottom - 8.0 } else { TOP + HEIGHT / 2.0 };
     let _ = writeln!(
         out,
         "<path d=\"M{due} {TOP}V{bottom}\" stroke=\"#555\" stroke-dasharray=\"2 3\"/>\
          <text x=\"{}\" y=\"{}\" fill=\"#555\">deadline {deadline_s} s</text>\n\
          <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">seconds</text>",
         due + 5.0,
-        bottom - 8.0,
+        label,
         left + WIDTH / 2.0,
         bottom + 36.0,
     );
