@@ -130,3 +130,26 @@ fn every_attempt_is_observed_to_its_true_end() {
     }
     assert!(hung > 0);
 }
+
+#[test]
+fn a_machine_is_never_woken_without_end() {
+    let mut stage = Stage::new(SCENARIOS_JSON, Some(1)).unwrap();
+    stage.file.warmup_runs = 60;
+    let cell = |workflow: &str| Cell {
+        scenario: "busy".to_owned(),
+        workflow: workflow.to_owned(),
+        deadline_s: 60,
+    };
+    for (workflow, contender) in [("dag9", Contender::Rules), ("chain3", Contender::Planner)] {
+        let cell = cell(workflow);
+        let (setting, _) = stage.setting(&cell).unwrap();
+        let mut driver = stage.driver(setting, &cell, contender, &Terms::default());
+        for run in 0..150 {
+            let before = driver.events();
+            driver.play(run);
+            let events = driver.events() - before;
+            // Three branches with three attempts that show their tokens twice a second, and as many ticks.
+            assert!(events < 1_500, "{workflow}, run {run}: {events} events");
+        }
+    }
+}
