@@ -42,13 +42,13 @@ pub fn mid_flight(stage: &Stage, tried: bool) -> Vec<Figure> {
     let settings = [&cells[0], &cells[1]].map(|cell| stage.setting(cell));
     let [Some((before, _)), Some((after, _))] = settings else { return Vec::new() };
     let driver = |setting| Driver::new(setting, WORKFLOW.0, WORKFLOW.1, &Trust::right(&setting));
-    let warmup = Warmup::of(&stage.file);
-    let learned = |setting| {
-        let mut knowing = driver(setting);
-        let learner = warmup::learn(&mut knowing, Contender::Planner, &warmup);
-        (learner.pilot(knowing.plan(), Contender::Planner), learner)
+    let season = Warmup::of(&stage.file);
+    let knows = |setting| {
+        let mut own = driver(setting);
+        let book = warmup::learn(&mut own, Contender::Planner, &season);
+        (book.pilot(own.plan(), Contender::Planner), book)
     };
-    let ((usual, learner), (changed, _)) = (learned(before), learned(after));
+    let ((usual, learner), (changed, _)) = (knows(before), knows(after));
     let replication = |at: usize| {
         let mut learner = learner.clone();
         let first = FIRST + (at as u64) * 2 * RUNS as u64;

@@ -80,20 +80,7 @@ fn panel(
     );
     let _ =
         writeln!(out, "<text x=\"{left}\" y=\"{}\" font-weight=\"600\">{title}</text>", TOP - 12.0);
-    for quarter in 0..=4_u8 {
-        let share = f64::from(quarter) / 4.0;
-        let at = y(share);
-        let _ = writeln!(out, "<path d=\"M{left} {at}h{WIDTH}\" stroke=\"#e3e3e3\"/>");
-        if first {
-            let _ = writeln!(
-                out,
-                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
-                left - 6.0,
-                at + 4.0,
-                100.0 * share
-            );
-        }
-    }
+    grid(out, left, first);
     let mut seconds = 0;
     while f64::from(seconds) <= horizon {
         let at = x(f64::from(seconds));
@@ -137,6 +124,24 @@ fn panel(
         by(&waiting),
         by(&ours),
     );
+}
+
+/// Lines at each quarter, named beside the first panel.
+fn grid(out: &mut String, left: f64, named: bool) {
+    for quarter in 0..=4_u8 {
+        let share = f64::from(quarter) / 4.0;
+        let at = TOP + HEIGHT * (1.0 - share);
+        let _ = writeln!(out, "<path d=\"M{left} {at}h{WIDTH}\" stroke=\"#e3e3e3\"/>");
+        if named {
+            let _ = writeln!(
+                out,
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
+                left - 6.0,
+                at + 4.0,
+                100.0 * share
+            );
+        }
+    }
 }
 
 /// Share of the runs with a right answer by `seconds`.

@@ -76,7 +76,7 @@ impl Learner {
             self.observed[path.at()] += 1;
             self.book.record(&seen, self.now);
         }
-        if self.runs % EXPLORE_EACH == 0 {
+        if self.runs.is_multiple_of(EXPLORE_EACH) {
             self.explore(driver, run);
         }
         self.runs += 1;
