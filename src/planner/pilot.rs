@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::problem::Problem;
+use super::tables::Tables;
 use super::{Pilot, Quantiles, Times};
 use crate::domain::id::{ModelIx, PathIx, StepIx};
 use crate::domain::plan::{Plan, Work};
@@ -22,6 +24,18 @@ impl Pilot {
         let mut pilot = Self { mark: 0, times, shock, laws: Some(Arc::new(laws)), tables: None };
         pilot.mark = pilot.content_mark();
         pilot
+    }
+
+    /// The same with the planner's tables for runs of `plan`, where the planner can take it on. That takes a while: not on
+    /// the way of a call.
+    #[must_use]
+    pub fn planned(self, plan: &Plan) -> Self {
+        let end = Plan::end_at(plan.deadline).since_start();
+        let tables = self.laws.as_ref().and_then(|laws| {
+            let problem = Problem::of(plan, laws)?;
+            Tables::build(&problem, laws, end)
+        });
+        Self { tables: tables.map(Arc::new), ..self }
     }
 
     /// A hash over all it says, the same on every machine.

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::fallback::BACKOFF;
 use super::queue::Ticket;
 use crate::domain::failure::{Failure, FailureClass, Scope, ThrottleEvent};
@@ -30,11 +32,12 @@ const FORGET: Duration = Duration::from_secs(600);
 const PATHS_MAX: usize = 1_000;
 
 /// Why something is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// What was told of it.
     pub event: ThrottleEvent,
-    /// In the words of the failure, for a person.
+    /// In the words of the failure, for a person. Not written down with an event.
+    #[serde(skip)]
     pub said: String,
 }
 
@@ -380,6 +383,35 @@ impl Circuit {
             self.state = State::Closed(until, why.clone());
         }
         false
+    }
+}
+
+/// The wire form of reasons that runs share: each by its value.
+pub mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Why;
+
+    /// Writes each reason out.
+    ///
+    /// # Errors
+    /// The writer's own.
+    pub fn serialize<S: Serializer>(whys: &[Option<Arc<Why>>], to: S) -> Result<S::Ok, S::Error> {
+        let whys: Vec<Option<&Why>> = whys.iter().map(Option::as_deref).collect();
+        whys.serialize(to)
+    }
+
+    /// Reads them back.
+    ///
+    /// # Errors
+    /// The reader's own, and what is no list of reasons.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Option<Arc<Why>>>, D::Error> {
+        let whys = Vec::<Option<Why>>::deserialize(from)?;
+        Ok(whys.into_iter().map(|why| why.map(Arc::new)).collect())
     }
 }
 

@@ -13,8 +13,6 @@ use super::stage::Contender;
 use crate::domain::id::PathIx;
 use crate::domain::plan::Plan;
 use crate::latency::book::Book;
-use crate::planner::problem::Problem;
-use crate::planner::tables::Tables;
 use crate::planner::{Pilot, SharedPilot};
 
 /// Numbers of warm-up runs begin here: no measured run shares their luck.
@@ -109,14 +107,9 @@ impl Learner {
     /// What runs of `plan` are told of it now.
     #[must_use]
     pub fn pilot(&self, plan: &Plan, contender: Contender) -> Option<SharedPilot> {
-        let mut pilot = Pilot::of(plan, &self.book, self.now);
-        if contender == Contender::Planner {
-            let laws = self.book.laws(plan, self.now);
-            let end = Plan::end_at(plan.deadline).since_start();
-            let problem = Problem::of(plan, &laws);
-            pilot.tables = problem.and_then(|of| Tables::build(&of, &laws, end)).map(Arc::new);
-        }
-        Some(Arc::new(pilot))
+        let pilot = Pilot::of(plan, &self.book, self.now);
+        let planned = contender == Contender::Planner;
+        Some(Arc::new(if planned { pilot.planned(plan) } else { pilot }))
     }
 }
 
