@@ -60,7 +60,9 @@ impl Mind {
 impl Machine {
     /// Whether the planner decides about a step.
     pub(super) fn is_planned(&self, step: StepIx) -> bool {
-        let Some((policy, _)) = self.policy(step).filter(|_| self.mind.is_some()) else {
+        // Not by `mind`, which is taken out while the planner thinks.
+        let tables = self.pilot.as_ref().is_some_and(|pilot| pilot.tables.is_some());
+        let Some((policy, _)) = self.policy(step).filter(|_| tables) else {
             return false;
         };
         let left_to_it = policy.cutoff == Cutoff::Auto

@@ -27,8 +27,8 @@ const GIVEN_ARRIVAL_S: f64 = 30.0;
 const EXPLORED: u64 = 30;
 /// in every so-manieth run.
 const EXPLORE_EACH: u64 = 3;
-/// What is known is looked at anew after so many runs, and then each time it has grown by half.
-const REFRESHED: u64 = 4;
+/// What is known is looked at anew after so many runs, and then each time they have become so many times as many.
+const REFRESHED: (u64, u64) = (4, 3);
 
 /// How long is learned before runs are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +74,7 @@ impl Learner {
             self.observed[path.at()] += 1;
             self.book.record(&seen, self.now);
         }
-        if self.runs % EXPLORE_EACH == 0 {
+        if self.runs.is_multiple_of(EXPLORE_EACH) {
             self.explore(driver, run);
         }
         self.runs += 1;
@@ -116,10 +116,10 @@ impl Learner {
 /// Lets a driver's runs learn; what they have learned is what it tells its runs from then on.
 pub fn learn(driver: &mut Driver<'_>, contender: Contender, warmup: &Warmup) -> Learner {
     let mut learner = Learner::new(warmup.arrival_s);
-    let mut refresh = REFRESHED;
+    let (mut refresh, grown) = REFRESHED;
     for run in 0..warmup.runs {
         if run == refresh {
-            refresh += refresh.div_ceil(2);
+            refresh *= grown;
             driver.tell(learner.pilot(driver.plan(), contender));
         }
         learner.play(driver, FIRST + run);
