@@ -10,6 +10,7 @@ mod fan_out;
 mod hedge;
 mod lifecycle;
 mod optional;
+mod permit;
 mod race;
 mod reaction;
 mod scenario;
