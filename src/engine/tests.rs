@@ -12,6 +12,7 @@ mod lifecycle;
 mod measured;
 mod observe;
 mod optional;
+mod permit;
 mod race;
 mod reaction;
 mod scenario;

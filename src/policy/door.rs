@@ -216,7 +216,7 @@ impl Door {
                         self.gate.throttled(now, &entered, self.health.rests_until(now));
                     }
                     if limited || failure.class == FailureClass::Overloaded {
-                        self.bucket.refused(now);
+                        self.refused(now);
                     }
                 }
             }

@@ -66,4 +66,22 @@ impl Door {
             self.bucket.give_back(paid);
         }
     }
+
+    /// The quota has refused something: extra attempts that wait for their turn are turned away as well.
+    pub(super) fn refused(&mut self, now: Duration) {
+        self.bucket.refused(now);
+        let extra = self.line.sweep(|ask| ask.claim == Claim::Needs);
+        if extra.is_empty() {
+            return;
+        }
+        let stock = self.stock(now);
+        let failure = refusal::no_permit(&self.name, &stock);
+        for (ticket, _) in extra {
+            self.refund(ticket);
+            self.turned.push_back((ticket, failure.clone()));
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;
