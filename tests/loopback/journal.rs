@@ -1,6 +1,8 @@
 //! What several servers saw, in the order in which it came to pass.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use tokio::sync::watch;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,28 +16,36 @@ pub enum Moment {
 }
 
 /// One line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The server.
     pub server: &'static str,
-    /// Which of its requests, from 0.
-    pub request: usize,
+    /// Which request, in the words of whoever started the server.
+    pub about: String,
     /// What.
     pub moment: Moment,
 }
 
 /// Cheap to clone: all clones are one.
 #[derive(Clone, Debug, Default)]
-pub struct Journal(Arc<Mutex<Vec<Note>>>);
+pub struct Journal(Arc<watch::Sender<Vec<Note>>>);
 
 impl Journal {
     /// Writes a line.
-    pub fn note(&self, server: &'static str, request: usize, moment: Moment) {
-        self.0.lock().unwrap().push(Note { server, request, moment });
+    pub fn note(&self, server: &'static str, about: &str, moment: Moment) {
+        let about = about.to_owned();
+        self.0.send_modify(|notes| notes.push(Note { server, about, moment }));
     }
 
-    /// Everything so far.
-    pub fn notes(&self) -> Vec<Note> {
-        self.0.lock().unwrap().clone()
+    /// Waits until `happened`, and returns everything so far.
+    pub async fn until(&self, happened: impl Fn(&[Note]) -> bool) -> Vec<Note> {
+        let mut notes = self.0.subscribe();
+        notes.wait_for(|notes| happened(notes)).await.expect("this is a sender").clone()
+    }
+
+    /// Waits until every request that has arrived has ended in one way or the other.
+    pub async fn settled(&self) -> Vec<Note> {
+        let arrived = |note: &&Note| note.moment == Moment::Arrived;
+        self.until(|notes| notes.len() == 2 * notes.iter().filter(arrived).count()).await
     }
 }

@@ -11,6 +11,7 @@ pub mod journal;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub enum Step {
     Drip(Vec<u8>, Duration),
     /// Waits for the gate to be opened with `notify_one`.
     Gate(Arc<Notify>),
+    /// Waits for something to come to pass.
+    Until(Pin<Box<dyn Future<Output = ()> + Send>>),
     /// Waits until the peer closes, which [`Loopback::peer_closed`] then reports.
     Hold,
     /// Closes the connection in good order.
@@ -71,10 +74,19 @@ impl Request {
 /// What is answered to which request.
 type Answers = Box<dyn Fn(&Request) -> Script + Send + Sync>;
 
+/// Where a server writes down what becomes of its requests.
+pub struct Log {
+    /// The server's name there.
+    pub name: &'static str,
+    /// How a request is called there.
+    pub about: fn(&Request) -> String,
+    /// The journal.
+    pub journal: Journal,
+}
+
 struct Seen {
     answers: Answers,
-    name: &'static str,
-    journal: Journal,
+    log: Log,
     requests: Mutex<Vec<Request>>,
     connections: AtomicUsize,
     flooded: AtomicUsize,
@@ -97,21 +109,21 @@ impl Loopback {
             let script = scripts.lock().unwrap().pop_front();
             script.unwrap_or_else(|| plain("500 No Script", "text/plain", "no script"))
         };
-        Self::answering("loopback", &Journal::default(), next).await
+        let about = |_: &Request| String::new();
+        let log = Log { name: "loopback", about, journal: Journal::default() };
+        Self::answering(log, next).await
     }
 
-    /// Starts on a free port; `answers` says what each request gets, and `journal` is told of it under this name.
+    /// Starts on a free port; `answers` says what each request gets.
     pub async fn answering(
-        name: &'static str,
-        journal: &Journal,
+        log: Log,
         answers: impl Fn(&Request) -> Script + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
         let address = listener.local_addr().expect("bound");
         let seen = Arc::new(Seen {
             answers: Box::new(answers),
-            name,
-            journal: journal.clone(),
+            log,
             requests: Mutex::default(),
             connections: AtomicUsize::new(0),
             flooded: AtomicUsize::new(0),
@@ -170,12 +182,9 @@ async fn serve(
 ) {
     while let Some(request) = read_request(&mut socket).await {
         let script = (seen.answers)(&request);
-        let number = {
-            let mut requests = seen.requests.lock().unwrap();
-            requests.push(request);
-            requests.len() - 1
-        };
-        let note = |moment| seen.journal.note(seen.name, number, moment);
+        let about = (seen.log.about)(&request);
+        seen.requests.lock().unwrap().push(request);
+        let note = |moment| seen.log.journal.note(seen.log.name, &about, moment);
         note(Moment::Arrived);
         arrived.add_permits(1);
         for step in script {
@@ -224,6 +233,7 @@ async fn play(socket: &mut TcpStream, step: Step, seen: &Seen) -> Played {
             return Played::PeerClosed;
         }
         Step::Gate(gate) => gate.notified().await,
+        Step::Until(happened) => happened.await,
         Step::Hold => {
             hold(socket).await;
             return Played::PeerClosed;

@@ -1,6 +1,6 @@
 //! A server of workflows and the providers it depends on, each on a port of its own, all real.
 //!
-//! The driver's clock runs at a fiftieth of the machine's speed. So cutoffs of 10 to 40 ms are 0.5 to 2 s of the
+//! The driver's clock runs at a fiftieth of the machine's speed. So cutoffs of 20 and 40 ms are 1 and 2 s of the
 //! machine, and the 50 ms that a run keeps in reserve before its deadline are 2.5 s: a machine that stands still
 //! for less than that makes nobody late.
 
@@ -19,12 +19,20 @@ use punctual::store::RunStore;
 use punctual::workflow::Workflow;
 use tokio::net::TcpListener;
 
-use crate::fault::{CALLS, Fault, healthy};
-use crate::loopback::Loopback;
-use crate::loopback::journal::Journal;
+use crate::fault::{CALLS, Fault, healthy, tag};
+use crate::loopback::journal::{Journal, Moment, Note};
+use crate::loopback::{Log, Loopback, Request, Script, Step};
 
 /// The provider that is well.
 pub const SPARE: &str = "spare";
+/// Others that are, so that each has its own permits for attempts beside those of a fault.
+const MATES: [(Fault, &str); 5] = [
+    (Fault::Silent, "silent_mate"),
+    (Fault::Mute, "mute_mate"),
+    (Fault::Stuck, "stuck_mate"),
+    (Fault::Slow, "slow_mate"),
+    (Fault::Meek, "meek_mate"),
+];
 /// Seconds of the driver's clock per second of the machine.
 const SPEED: f64 = 0.02;
 /// Dollars per million tokens in and out, on every path.
@@ -45,12 +53,17 @@ impl House {
     pub async fn open() -> Self {
         let journal = Journal::default();
         let mut servers = BTreeMap::new();
-        servers.insert(SPARE, Loopback::answering(SPARE, &journal, healthy).await);
+        let log = |name| Log { name, about: tag, journal: journal.clone() };
+        for name in MATES.map(|(_, mate)| mate) {
+            servers.insert(name, Loopback::answering(log(name), healthy).await);
+        }
+        let finishing = journal.clone();
+        let spare = move |request: &_| spare(request, &finishing);
+        servers.insert(SPARE, Loopback::answering(log(SPARE), spare).await);
         for (fault, _) in CALLS.iter().filter(|(fault, _)| *fault != Fault::Gone) {
             let fault = *fault;
             let answers = move |request: &_| fault.answer(request);
-            servers
-                .insert(fault.name(), Loopback::answering(fault.name(), &journal, answers).await);
+            servers.insert(fault.name(), Loopback::answering(log(fault.name()), answers).await);
         }
         let mut urls: BTreeMap<&str, String> =
             servers.iter().map(|(name, server)| (*name, server.url())).collect();
@@ -84,10 +97,34 @@ impl House {
     }
 }
 
+/// A well provider that answers the last step of a call whose first was raced only when the loser's connection is
+/// closed: it must not wait for the run's end.
+fn spare(request: &Request, journal: &Journal) -> Script {
+    let (mut script, tag, journal) = (healthy(request), tag(request), journal.clone());
+    let of = tag.split('-').next().unwrap_or_default();
+    let raced = MATES.iter().any(|(fault, _)| fault.name() == of);
+    if raced {
+        let loser = of.to_owned();
+        let is_closed = move |note: &Note| {
+            note.server == loser && note.about == tag && note.moment == Moment::PeerClosed
+        };
+        let closed = async move {
+            journal.until(|notes| notes.iter().any(&is_closed)).await;
+        };
+        script.insert(0, Step::Until(Box::pin(closed)));
+    }
+    script
+}
+
 /// An address at which nobody listens.
 async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
+}
+
+/// The provider that a fault is left for.
+pub fn mate(fault: Fault) -> &'static str {
+    MATES.iter().find(|(of, _)| *of == fault).map_or(SPARE, |(_, mate)| mate)
 }
 
 /// Whether the provider bills what is closed before its end.
@@ -126,15 +163,16 @@ fn configuration(urls: &BTreeMap<&str, String>) -> String {
         format!("{{provider: {provider}, model: {model}, context: 9000, {price}}}")
     };
     text.push_str("models:\n");
-    for (name, model) in [("steady", "second"), ("quick", "quick"), ("sage", "sage")] {
+    for (name, model) in [("steady", "second"), ("sage", "sage")] {
         writeln!(text, "  {name}: {{paths: [{}]}}", path(SPARE, model)).unwrap();
     }
+    writeln!(text, "  quick: {{paths: [{}]}}", path(mate(Fault::Slow), "quick")).unwrap();
     for (fault, _) in CALLS {
         let name = fault.name();
         let paths = match fault {
             Fault::Full | Fault::Aside | Fault::Left => path(name, "first"),
             Fault::Hopeless => format!("{}, {}", path(name, "first"), path("mute", "first")),
-            _ => format!("{}, {}", path(name, "first"), path(SPARE, "second")),
+            _ => format!("{}, {}", path(name, "first"), path(mate(fault), "second")),
         };
         let links = "faster: quick, stronger: sage";
         let links = match fault {
@@ -149,14 +187,14 @@ fn configuration(urls: &BTreeMap<&str, String>) -> String {
 fn workflow(fault: Fault) -> String {
     let name = fault.name();
     let policy = match fault {
-        Fault::Silent | Fault::Mute | Fault::Hopeless => "cutoff: {first_token: 10ms}",
-        Fault::Stuck => "cutoff: {idle: 10ms}",
+        Fault::Silent | Fault::Mute | Fault::Hopeless => "cutoff: {first_token: 20ms}",
+        Fault::Stuck => "cutoff: {idle: 20ms}",
         Fault::Slow => "cutoff: {total: 40ms}",
         Fault::Meek => "hedge: {after: 10ms, max_extra: 25%}, cutoff: 10m",
-        _ => "attempts: 4",
+        _ => "cutoff: 10m",
     };
     let (optional, note) = match fault {
-        Fault::Aside => ("optional: true, cutoff_at: 10%, ", "{{ input.call }}"),
+        Fault::Aside => ("optional: true, cutoff_at: 2%, ", "{{ input.call }}"),
         _ => ("", "{{ draft.note }}"),
     };
     let mention = if fault == Fault::Aside { "{% if draft %}!{% endif %}" } else { "" };

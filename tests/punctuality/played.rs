@@ -7,7 +7,7 @@ use std::time::Duration;
 use punctual::driver::{CallOptions, RunHandle};
 use punctual::trace::report::{AttemptReport, RunReport};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{interval, timeout};
 
 use crate::fault::{CALLS, Fault};
 use crate::house::House;
@@ -35,13 +35,18 @@ pub struct Played {
     pub requests: BTreeMap<&'static str, Vec<Request>>,
 }
 
-/// Whether an attempt's request never left, by its own record: it was turned away, or queued to its end.
+/// Whether an attempt's request never left, by its own record: it was turned away, or closed while it stood in line,
+/// which costs nothing.
 pub fn unsent(attempt: &AttemptReport) -> bool {
-    let turned_away = |said: &str| said.starts_with("not sent: ");
     match &attempt.failure {
-        Some(failure) => turned_away(&failure.message),
-        None => attempt.ended_ms == Some(attempt.started_ms + attempt.queued_ms),
+        Some(failure) => failure.message.starts_with("not sent: "),
+        None => attempt.tokens.input == 0,
     }
+}
+
+/// Whether an attempt was closed by us.
+pub fn closed(attempt: &AttemptReport) -> bool {
+    matches!(attempt.end.as_str(), "superseded" | "cancelled" | "cut")
 }
 
 impl Call {
@@ -69,6 +74,12 @@ impl Call {
         of.filter(|d| d.action == action).map(|d| d.reason.as_str()).collect()
     }
 
+    /// Whether an extra attempt was refused, because its quota bears no more.
+    pub fn refused(&self) -> bool {
+        let words = ["permit", "extra attempt"];
+        self.why("wait").iter().any(|why| words.iter().any(|word| why.contains(word)))
+    }
+
     /// Everything, for whoever must find out what went wrong.
     pub fn told(&self) -> String {
         format!("{}: {}", self.tag, serde_json::to_string_pretty(&self.report).unwrap())
@@ -88,8 +99,7 @@ impl Played {
     /// Where among the notes this happened first to the call's request at that server.
     pub fn place(&self, call: &Call, server: &str, moment: Moment) -> Option<usize> {
         self.notes.iter().position(|note| {
-            let of_call = || crate::fault::tag(&self.requests[server][note.request]) == call.tag;
-            note.server == server && note.moment == moment && of_call()
+            note.server == server && note.about == call.tag && note.moment == moment
         })
     }
 
@@ -127,8 +137,9 @@ async fn play() -> Played {
             let handle = house.host.start(house.workflow(fault), input, &options).unwrap();
             calls.push((fault, tag, handle));
         }
-        // Their tokens flow before the machine is given the rest to do.
-        for _ in 0..if fault == Fault::Slow { count } else { 0 } {
+        // Those whose cutoffs are looked at have been sent before the machine is given the rest to do.
+        let watched = matches!(fault, Fault::Slow | Fault::Silent | Fault::Mute | Fault::Stuck);
+        for _ in 0..if watched { count } else { 0 } {
             house.server(fault).request_arrived().await;
         }
     }
@@ -140,24 +151,28 @@ async fn play() -> Played {
         handle.cancel();
         handle.cancel();
     }
+    // Who is refused an extra attempt waits on, and would do so for ever.
+    let waits = |fault: &Fault| matches!(fault, Fault::Slow | Fault::Meek);
+    for (fault, tag, handle) in calls.iter().filter(|(fault, ..)| waits(fault)) {
+        let mut looks = interval(Duration::from_millis(20));
+        loop {
+            let call = Call { fault: *fault, tag: tag.clone(), report: handle.report() };
+            if handle.ended() || call.refused() {
+                break;
+            }
+            looks.tick().await;
+        }
+        handle.cancel();
+    }
     let mut ended = Vec::new();
     for (fault, tag, handle) in calls {
         ended.push(Call { fault, tag, report: handle.finished().await });
     }
     house.host.drain(STUCK).await;
-    for (name, server) in &house.servers {
-        let of = |moment| {
-            let notes = house.journal.notes();
-            notes.iter().filter(|note| note.server == *name && note.moment == moment).count()
-        };
-        for _ in 0..of(Moment::Arrived) - of(Moment::Answered) {
-            server.peer_closed().await;
-        }
-    }
     Played {
         calls: ended,
         kept: house.store.latest(usize::MAX).reports,
-        notes: house.journal.notes(),
+        notes: house.journal.settled().await,
         requests: house.servers.iter().map(|(name, server)| (*name, server.requests())).collect(),
     }
 }
@@ -166,9 +181,8 @@ async fn play() -> Played {
 fn deadline(fault: Fault) -> Option<Duration> {
     match fault {
         Fault::Hopeless => Some(Duration::from_millis(100)),
-        Fault::Meek => Some(Duration::from_millis(100)),
-        // Its step is given up after a tenth of it.
-        Fault::Aside => Some(Duration::from_millis(200)),
+        // Its step is given up after a fiftieth of it.
+        Fault::Aside => Some(Duration::from_secs(2)),
         Fault::Full => Some(Duration::from_secs(20)),
         _ => None,
     }
