@@ -61,6 +61,9 @@ pub(super) async fn drive(
         let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);
         let clock = this.shared.clock();
         ended = tokio::select! {
+            // What is in the inbox came before what wakes or ends the run: an attempt that has left is paid for. Each
+            // message is looked at after the time is, so a full inbox makes nobody late.
+            biased;
             message = inbox.recv() => match message {
                 Some(message) => this.receive(message),
                 None => this.feed(Run::wake),
