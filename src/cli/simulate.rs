@@ -125,6 +125,7 @@ impl Simulate {
             workflow: workflow.clone(),
             inputs,
             providers: house.catalog.configuration.providers.clone(),
+            laws: None,
             recordings: Arc::new(Recordings::usual(
                 house.catalog.cases.values().map(AsRef::as_ref),
             )),

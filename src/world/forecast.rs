@@ -16,6 +16,7 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::Plan;
 use crate::domain::provider::ProviderSettings;
 use crate::domain::time::Timestamp;
+use crate::latency::law::Laws;
 use crate::provider::simulated::{Recordings, UnknownRegime};
 use crate::run::Run;
 use crate::trace::report::{AttemptReport, RunReport};
@@ -33,6 +34,8 @@ pub struct Trial {
     pub inputs: Vec<Value>,
     /// Its providers; those that are not simulated have no part in it.
     pub providers: Vec<ProviderSettings>,
+    /// How the workflow's paths fare, where that was measured; else as each provider's regime has it.
+    pub laws: Option<Arc<Laws>>,
     /// What models are known to say.
     pub recordings: Arc<Recordings>,
     /// The first run's seed; each run has the next.
@@ -109,6 +112,17 @@ pub struct Figures {
 }
 
 impl Trial {
+    /// The same with its paths faring as `laws` have them, and every answer made up or recorded.
+    #[must_use]
+    pub fn measured(self, laws: Arc<Laws>) -> Self {
+        let mut plan = (*self.workflow.plan).clone();
+        for provider in &mut plan.providers {
+            provider.simulated = true;
+        }
+        let workflow = Workflow { plan: Arc::new(plan), ..(*self.workflow).clone() };
+        Self { workflow: Arc::new(workflow), laws: Some(laws), ..self }
+    }
+
     /// The same under another deadline. A caller can only shorten a workflow's; here the workflow's own is another.
     #[must_use]
     pub fn under(&self, deadline: Duration) -> Self {
@@ -122,7 +136,13 @@ impl Trial {
     /// # Errors
     /// A provider names a regime that there is not.
     pub fn play(&self, from: u64, runs: u64) -> Result<Vec<Sample>, UnknownRegime> {
-        let mut world = World::of(&self.providers, &self.recordings)?;
+        let plan = &self.workflow.plan;
+        let mut world = match &self.laws {
+            Some(laws) => {
+                World::measured(&self.providers, plan, laws, self.seed, &self.recordings)
+            }
+            None => World::of(&self.providers, &self.recordings)?,
+        };
         for nth in 0..runs {
             let seed = self.seed.wrapping_add(from + nth);
             let at = usize::try_from(from + nth).unwrap_or(0) % self.inputs.len().max(1);

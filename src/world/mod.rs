@@ -16,8 +16,10 @@ use gate::{Call, Gates, Place};
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::AttemptId;
+use crate::domain::plan::Plan;
 use crate::domain::provider::{Dialect, Limits, ProviderSettings};
 use crate::domain::time::Timestamp;
+use crate::latency::law::Laws;
 use crate::policy::door::{Ask, End};
 use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
 use crate::provider::{Broken, Reply};
@@ -100,6 +102,24 @@ impl World {
             }
         }
         Ok(world)
+    }
+
+    /// A world of the providers among `settings` that `plan` uses, each faring as `laws` have its paths.
+    #[must_use]
+    pub fn measured(
+        settings: &[ProviderSettings],
+        plan: &Plan,
+        laws: &Arc<Laws>,
+        seed: u64,
+        recordings: &Arc<Recordings>,
+    ) -> Self {
+        let mut world = Self::default();
+        let used = |name: &str| plan.providers.iter().any(|provider| provider.name == name);
+        for one in settings.iter().filter(|one| used(&one.name)) {
+            let simulation = Simulation::measured(laws.clone(), seed, recordings.clone());
+            world.add(&one.name, simulation, one.limits);
+        }
+        world
     }
 
     /// Adds a simulated provider under its name.
