@@ -4,6 +4,7 @@
 
 mod attempt;
 pub mod clock;
+pub mod crew;
 mod drive;
 mod handle;
 mod host;

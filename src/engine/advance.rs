@@ -48,6 +48,7 @@ impl Machine {
                 | self.start_ready(now)
                 | self.launch_pending(now)
                 | self.hedge_early(now)
+                | self.plan_ahead(now)
                 | self.launch_due(now);
             if !moved {
                 break;
@@ -88,6 +89,9 @@ impl Machine {
             }
             self.steps[step.at()].past_cutoff = true;
             moved = true;
+            if self.accept_held_of(step, now) {
+                continue;
+            }
             let reason = Reason::CutoffAt { share };
             if self.close_with_what_it_has(step, Status::Cut, &reason, now) {
                 continue;

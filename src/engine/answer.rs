@@ -3,12 +3,13 @@
 use super::decision::{Kind, Reason};
 use super::state::{ItemPhase, Phase};
 use super::{Action, Machine, Verdict};
-use crate::domain::failure::Failure;
+use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::message::Usage;
 use crate::domain::money::{Price, Usd};
 use crate::domain::outcome::AttemptEnd;
 use crate::domain::time::Timestamp;
+use crate::planner::look::Ended;
 use crate::policy::gate::Ledger;
 
 impl Machine {
@@ -25,9 +26,10 @@ impl Machine {
     pub(super) fn emitted(&mut self, attempt: AttemptId, tokens: u64, now: Timestamp) {
         if let Some(state) = self.live(attempt) {
             state.sent.get_or_insert(now);
-            state.first_token.get_or_insert(now);
+            let first = *state.first_token.get_or_insert(now);
             state.latest_token = Some(now);
             state.emitted = state.emitted.max(tokens);
+            state.flow.stream.push(now.since(first), state.emitted);
         }
     }
 
@@ -43,10 +45,14 @@ impl Machine {
         }
         match verdict {
             Verdict::Valid { pass } => {
+                self.note_ended(attempt, Ended::Answered, now);
                 self.settle(attempt, usage, AttemptEnd::Accepted, now);
-                self.accept(attempt, pass, now);
+                if !self.hold(attempt, pass, now) {
+                    self.accept(attempt, pass, now);
+                }
             }
             Verdict::Invalid { failure, repair_tokens } => {
+                self.note_ended(attempt, Ended::Answered, now);
                 self.settle(attempt, usage, AttemptEnd::Failed, now);
                 self.in_trouble(attempt, failure, repair_tokens, now);
             }
@@ -63,14 +69,17 @@ impl Machine {
         if self.live(attempt).is_none() {
             return;
         }
+        let refused = failure.class == FailureClass::RateLimited;
+        self.note_ended(attempt, if refused { Ended::Refused } else { Ended::Failed }, now);
         self.settle(attempt, usage, AttemptEnd::Failed, now);
         self.note_overflow(attempt, &failure);
         self.close_paths(self.attempts[attempt.at()].spec.path, &failure, now);
         self.in_trouble(attempt, failure, 0, now);
     }
 
-    fn accept(&mut self, attempt: AttemptId, pass: Option<bool>, now: Timestamp) {
+    pub(super) fn accept(&mut self, attempt: AttemptId, pass: Option<bool>, now: Timestamp) {
         let (step, item) = self.place(attempt);
+        self.drop_held(step, item, attempt);
         let path = self.attempts[attempt.at()].spec.path;
         let state = &mut self.steps[step.at()];
         state.active.retain(|active| *active != item);
@@ -96,6 +105,7 @@ impl Machine {
     /// Closes an attempt in flight and settles what it may have cost.
     pub(super) fn cancel(&mut self, attempt: AttemptId, end: AttemptEnd, now: Timestamp) {
         let usage = self.usage_when_closed(attempt);
+        self.note_ended(attempt, Ended::Closed, now);
         self.settle(attempt, usage, end, now);
         self.out.push(Action::Cancel { attempt });
     }

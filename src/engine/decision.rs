@@ -75,6 +75,47 @@ impl Kind {
     }
 }
 
+/// What the planner expects, in ten-thousandths of a run that answers rightly and in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worth {
+    /// Without it; `None` where there is no other way.
+    pub waiting: Option<u32>,
+    /// With it, its price taken off.
+    pub with: u32,
+    /// Its price.
+    pub price: u32,
+}
+
+impl Worth {
+    /// From shares, 0 to 1.
+    #[must_use]
+    pub fn new(waiting: Option<f64>, with: f64, price: f64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 10,000; what is no number is 0"
+        )]
+        let of = |share: f64| (share.clamp(0.0, 1.0) * 10_000.0).round() as u32;
+        Self { waiting: waiting.map(of), with: of(with), price: of(price) }
+    }
+}
+
+impl fmt::Display for Worth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = |of: u32| format!("{}.{:02} %", of / 100, of % 100);
+        let with = share(self.with);
+        match self.waiting {
+            Some(waiting) => write!(
+                f,
+                "a right answer in time is worth {} waiting on and {with} with it, its price of {} taken off",
+                share(waiting),
+                share(self.price)
+            ),
+            None => write!(f, "a right answer in time is worth {with} from here"),
+        }
+    }
+}
+
 /// A path that was passed over, and how it was away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
@@ -151,6 +192,12 @@ pub enum Reason {
     Late { path: PathIx, signal: Signal, after: Duration, automatic: bool },
     /// Another attempt follows one in trouble; another path was passed over.
     Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed> },
+    /// The planner says so; `after` is the attempt it joins or follows.
+    Planned { path: PathIx, after: Option<(PathIx, Trouble)>, worth: Worth },
+    /// A valid answer waits for one that is more trusted, and about to come.
+    Held { path: PathIx },
+    /// Waiting for it lowers what the run is worth.
+    NotWorth,
     /// Every path of the model is away; this one opens first.
     AllAway { first: Passed },
     /// It was not sent: its path has been closed since.
@@ -318,6 +365,7 @@ impl fmt::Display for Words<'_> {
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
             Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
+            Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => self.of_planner(f),
         }
     }
 }
@@ -335,6 +383,27 @@ impl Words<'_> {
                 f,
                 "about {prompt_tokens} prompt tokens did not fit: lists that may lose items are cut until {most} are left"
             ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The planner's reasons.
+    fn of_planner(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = |path: &PathIx| self.plan.path(*path).label.as_str();
+        match &self.decision.reason {
+            Reason::Planned { path, after, worth } => {
+                match after {
+                    Some((from, trouble)) => write!(f, "{trouble} on {}; now", label(from))?,
+                    None => f.write_str("first attempt")?,
+                }
+                write!(f, " on {}: {worth}", label(path))
+            }
+            Reason::Held { path } => write!(
+                f,
+                "the answer of {} is valid; a more trusted one is about to come, and is waited for",
+                label(path)
+            ),
+            Reason::NotWorth => f.write_str("waiting for it would lower the chance of the rest"),
             _ => Ok(()),
         }
     }

@@ -79,7 +79,7 @@ impl Machine {
             Ok(choice) => {
                 self.attempts[attempt.at()].early = Early::Launched;
                 let after = Some((attempt, trouble));
-                let next = Next { choice, after, told_tokens: 0, held: false };
+                let next = Next { choice, after, told_tokens: 0, held: false, worth: None };
                 self.steps[step.at()].item(item).next = Some(next);
                 true
             }

@@ -2,7 +2,8 @@
 //! race and budget.
 
 use super::decision::{Kind, Reason};
-use super::state::{AttemptState, Early, ItemPhase, Next, Phase};
+use super::planned;
+use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -108,6 +109,11 @@ impl Machine {
                 self.launch(step, item, next, reserved, now);
                 true
             }
+            // It paid now; later is for the planner to say anew.
+            Err(Hold::Later(_)) if next.worth.is_some() && next.is_early() => {
+                self.steps[step.at()].item(item).next = None;
+                false
+            }
             Err(Hold::Later(reason)) => {
                 let held = &mut self.steps[step.at()].item(item).next;
                 let first = held.as_mut().is_some_and(|n| !std::mem::replace(&mut n.held, true));
@@ -143,7 +149,8 @@ impl Machine {
         };
         let (attempts, hedge) = (policy.attempts, policy.hedge);
         let racing = self.racing(step, item);
-        if hedge.races() && racing >= RACE_MAX {
+        let most = if self.is_planned(step) { planned::RACE_MAX } else { RACE_MAX };
+        if hedge.races() && racing >= most {
             return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
         }
         let state = &self.steps[step.at()].items[item.at()];
@@ -190,7 +197,11 @@ impl Machine {
         });
         let share = self.shares.share(step, self.end_at.since(now), waves);
         let Some((policy, max_tokens)) = self.policy(step) else { return };
-        let limits = cutoff::decide(policy.cutoff, share);
+        let limits = if self.is_planned(step) {
+            cutoff::Limits::default()
+        } else {
+            cutoff::decide(policy.cutoff, share)
+        };
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.bound(max_tokens);
         let state = self.steps[step.at()].item(item);
@@ -228,6 +239,7 @@ impl Machine {
             first_token: None,
             latest_token: None,
             emitted: 0,
+            flow: Flow::default(),
             prompt_tokens,
             limits,
             cut: false,
@@ -272,6 +284,10 @@ impl Machine {
         now: Timestamp,
     ) -> Reason {
         let (path, model) = (next.choice.path, next.choice.model);
+        if let Some(worth) = next.worth {
+            let after = next.after.map(|(from, of)| (self.attempts[from.at()].spec.path, of));
+            return Reason::Planned { path, after, worth };
+        }
         match next.after {
             Some((from, trouble)) => {
                 let from = self.attempts[from.at()].spec.path;

@@ -25,6 +25,7 @@ pub mod decision;
 mod hedge;
 mod launch;
 mod path;
+mod planned;
 mod reaction;
 mod state;
 mod verdict;
@@ -273,6 +274,8 @@ pub struct Machine {
     line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
     windows: Vec<Option<u64>>,
+    /// What the planner has come to think, where the pilot has tables.
+    mind: Option<planned::Mind>,
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
@@ -308,6 +311,7 @@ impl Machine {
             out: Vec::new(),
             decisions: Vec::new(),
             pilot: None,
+            mind: None,
             plan,
         }
     }
@@ -315,7 +319,8 @@ impl Machine {
     /// The same run, knowing what is known of times.
     #[must_use]
     pub fn with_pilot(self, pilot: Option<Arc<Pilot>>) -> Self {
-        Self { pilot, ..self }
+        let tables = pilot.as_ref().and_then(|pilot| pilot.tables.clone());
+        Self { mind: tables.map(planned::Mind::new), pilot, ..self }
     }
 
     /// Takes in `event`, which happened at `now`, and says what to do. Times never go back.
@@ -324,6 +329,7 @@ impl Machine {
             return Vec::new();
         }
         if now >= self.end_at {
+            self.accept_all_held(now);
             self.handle_last(event, now);
             return std::mem::take(&mut self.out);
         }
@@ -359,7 +365,8 @@ impl Machine {
         let steps = self.steps.iter().enumerate();
         let wakes = steps.filter_map(|(ix, step)| self.step_wakeup(ix, step));
         let hedges = self.in_flight.iter().filter_map(|id| self.early_wakeup(*id));
-        cuts.map(|(at, _)| at).chain(hedges).chain(wakes).chain([self.end_at]).min()
+        let looks = self.tick_at();
+        cuts.map(|(at, _)| at).chain(hedges).chain(wakes).chain(looks).chain([self.end_at]).min()
     }
 
     /// How the run ended.

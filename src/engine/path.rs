@@ -53,7 +53,7 @@ impl Machine {
 
     /// When `path` can be used, as far as that is known.
     pub(super) fn ready_at(&self, path: PathIx, now: Timestamp) -> Timestamp {
-        ready_at(&self.open_at, &self.line_for, path, now)
+        ready_at(&self.open_at, &self.line_for, path, self.end_at, now)
     }
 
     /// How `path` is away at `now`; `None` where it is not.

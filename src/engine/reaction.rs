@@ -25,6 +25,9 @@ impl Machine {
         let class = failure.class;
         self.attempts[attempt.at()].failure = Some(failure.clone());
         self.steps[step.at()].item(item).failure = Some(failure);
+        if self.racing(step, item) == 0 && self.accept_held_of(step, now) {
+            return;
+        }
         let state = &self.steps[step.at()].items[item.at()];
         let relied = |a: &AttemptId| {
             let other = &self.attempts[a.at()];
@@ -48,6 +51,16 @@ impl Machine {
     }
 
     fn react(&mut self, attempt: AttemptId, trouble: Trouble, told_tokens: u64, now: Timestamp) {
+        if let Trouble::Failed(class) = trouble
+            && let Some((choice, worth)) = self.planned_restart(attempt, class, now)
+        {
+            self.plan_next(attempt, trouble, choice, told_tokens);
+            let (step, item) = self.place(attempt);
+            if let Some(next) = &mut self.steps[step.at()].item(item).next {
+                next.worth = Some(worth);
+            }
+            return;
+        }
         match self.follow_up(attempt, trouble, now) {
             Ok(choice) => self.plan_next(attempt, trouble, choice, told_tokens),
             Err(_) if self.ask_to_shrink(attempt, trouble, now) => {}
@@ -69,7 +82,7 @@ impl Machine {
 
     fn plan_next(&mut self, after: AttemptId, trouble: Trouble, choice: Choice, told_tokens: u64) {
         let (step, item) = self.place(after);
-        let mut next = Next { choice, after: Some((after, trouble)), told_tokens, held: false };
+        let mut next = Next { choice, after: Some((after, trouble)), told_tokens, held: false, worth: None };
         // A prompt that fits is worth more than being told what went before.
         if !self.takes(step, item, choice.path, next.extra_tokens()) {
             next.choice.told = Told::Nothing;
@@ -126,7 +139,7 @@ impl Machine {
     /// Paths that cannot take the item's prompt: whose window is known to be too small, where a prompt no longer than
     /// it overflowed and wherever the window is known to be no larger, where the request itself was refused, and where
     /// the provider said that sending it again is of no use.
-    fn unfit(&self, step: StepIx, item: ItemIx) -> Vec<PathIx> {
+    pub(super) fn unfit(&self, step: StepIx, item: ItemIx) -> Vec<PathIx> {
         let all = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| path);
         let mut unfit: Vec<PathIx> = all.filter(|path| !self.takes(step, item, *path, 0)).collect();
         let state = &self.steps[step.at()].items[item.at()];

@@ -1,6 +1,7 @@
 //! What the machine remembers of steps, items and attempts.
 
 use super::AttemptSpec;
+use super::decision::Worth;
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx};
 use crate::domain::message::Usage;
@@ -8,6 +9,7 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Status};
 use crate::domain::plan::{StepPlan, Work};
 use crate::domain::time::Timestamp;
+use crate::latency::stream::Stream;
 use crate::policy::cutoff::{Limits, Seen, Signal};
 use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::Reservation;
@@ -77,6 +79,8 @@ pub(super) struct ItemState {
     pub(super) failure: Option<Failure>,
     /// The attempt whose prompt was too long, while a shorter one is waited for.
     pub(super) shrinking: Option<AttemptId>,
+    /// A valid answer that waits for a better one, and what it says as a validator.
+    pub(super) held: Option<(AttemptId, Option<bool>)>,
 }
 
 /// A launch that is decided and waits for its time, for its place in the race or for budget.
@@ -89,6 +93,8 @@ pub(super) struct Next {
     pub(super) told_tokens: u64,
     /// Whether its time has come but something else holds it back: no timer waits for it then.
     pub(super) held: bool,
+    /// What the planner expects of it, where it decided.
+    pub(super) worth: Option<Worth>,
 }
 
 /// Whether an attempt is joined by another before its cutoff.
@@ -111,6 +117,14 @@ pub(super) enum ItemPhase {
     Bad,
 }
 
+/// How an attempt's tokens come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    pub(super) stream: Stream,
+    /// Whether it has ever been seen to be slow.
+    pub(super) slow: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct AttemptState {
     pub(super) spec: AttemptSpec,
@@ -120,6 +134,7 @@ pub(super) struct AttemptState {
     pub(super) first_token: Option<Timestamp>,
     pub(super) latest_token: Option<Timestamp>,
     pub(super) emitted: u64,
+    pub(super) flow: Flow,
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
     /// Whether the step has stopped relying on it.
@@ -318,6 +333,7 @@ impl ItemState {
             refused: false,
             failure: None,
             shrinking: None,
+            held: None,
         }
     }
 }

@@ -53,6 +53,10 @@ impl Machine {
         let cause = if state.revisions > 0 { Cause::Revision } else { Cause::Primary };
         let Some(model) = state.model else { return };
         self.note_too_small(step, item, model, now);
+        if let Some(next) = self.planned_start(step, item, now) {
+            self.steps[step.at()].item(item).next = Some(next);
+            return;
+        }
         match self.roomy(step, item, self.windows_of(step, model), now) {
             None => self.too_long(step, item, model, now),
             Some((of, path)) if self.ready_at(path, now) < self.end_at => {
@@ -64,7 +68,7 @@ impl Machine {
                     self.decide(now, Some(step), Some(item), Kind::Wait, reason);
                 }
                 let choice = Choice { path, model: of, cause, at, told: Told::Nothing };
-                let next = Next { choice, after: None, told_tokens: 0, held: false };
+                let next = Next { choice, after: None, told_tokens: 0, held: false, worth: None };
                 self.steps[step.at()].item(item).next = Some(next);
             }
             Some(_) => {
@@ -210,7 +214,7 @@ impl Machine {
                 let at = self.open_at[path.at()].max(now);
                 let choice = Choice { path, model, cause: Cause::Next, at, told: Told::Nothing };
                 let after = Some((from, trouble));
-                let next = Next { choice, after, told_tokens: 0, held: false };
+                let next = Next { choice, after, told_tokens: 0, held: false, worth: None };
                 self.steps[step.at()].item(item).next = Some(next);
                 return;
             }

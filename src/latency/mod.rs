@@ -6,3 +6,4 @@
 
 pub mod law;
 pub mod observation;
+pub mod stream;

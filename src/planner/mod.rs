@@ -7,6 +7,18 @@ use std::sync::Arc;
 
 use crate::domain::id::{PathIx, StepIx};
 
+pub mod belief;
+mod chain;
+pub mod decide;
+mod fate;
+mod graph;
+pub mod look;
+mod omen;
+pub mod problem;
+mod scene;
+mod stopping;
+pub mod tables;
+
 /// What is measured of one step on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
@@ -42,6 +54,8 @@ pub struct Pilot {
     pub times: Vec<Vec<Option<Times>>>,
     /// By how much the latest minutes are slower than the weeks before, on all paths at once; 1 is as ever.
     pub shock: f64,
+    /// What the planner decides by; `None` where it leaves that to the rules.
+    pub tables: Option<Arc<tables::Tables>>,
 }
 
 impl Pilot {

@@ -223,19 +223,22 @@ fn after_failure(view: &View<'_>, class: FailureClass) -> Reaction {
     choice.map_or(Reaction::GiveUp(NoWay::Path), Reaction::Launch)
 }
 
-/// Lines shorter than this are none: another path is no better for it.
+/// Lines shorter than this are none, and so are those shorter than a fiftieth of the run: another path is no better
+/// for them.
 const SHORT_LINE: Duration = Duration::from_secs(1);
 
-/// When `path` can be used, as far as that is known: it is open, and its line moves.
+/// When `path` can be used in a run that ends at `end_at`, as far as that is known: it is open, and its line moves.
 #[must_use]
 pub fn ready_at(
     open_at: &[Timestamp],
     line_for: &[Duration],
     path: PathIx,
+    end_at: Timestamp,
     now: Timestamp,
 ) -> Timestamp {
     let open = open_at.get(path.at()).copied().unwrap_or_default();
-    let line = line_for.get(path.at()).copied().filter(|line| *line >= SHORT_LINE);
+    let short = SHORT_LINE.min(end_at.since_start() / 50);
+    let line = line_for.get(path.at()).copied().filter(|line| *line >= short);
     open.max(now + line.unwrap_or_default())
 }
 
@@ -278,7 +281,7 @@ impl View<'_> {
     }
 
     fn ready_at(&self, path: PathIx) -> Timestamp {
-        ready_at(self.open_at, self.line_for, path, self.now)
+        ready_at(self.open_at, self.line_for, path, self.end_at, self.now)
     }
 
     /// The best of `candidates`: ready now before ready later, unused before used, then in order.

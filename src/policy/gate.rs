@@ -111,6 +111,20 @@ impl Ledger {
         self.spent
     }
 
+    /// Dollars and tokens that may still be reserved; infinite where there is no bound.
+    #[must_use]
+    pub fn left(&self) -> (f64, f64) {
+        let (spent, reserved) = (self.spent, self.reserved);
+        let dollars = self.budget.usd.map(|usd| usd.minus(spent.usd).minus(reserved.usd).dollars());
+        let tokens = self.budget.tokens.map(|most| {
+            let left = most.saturating_sub(spent.tokens).saturating_sub(reserved.tokens);
+            #[expect(clippy::cast_precision_loss, reason = "a budget of tokens")]
+            let left = left as f64;
+            left
+        });
+        (dollars.unwrap_or(f64::INFINITY), tokens.unwrap_or(f64::INFINITY))
+    }
+
     fn refusal(&self, most: Reservation, reserved: Reservation) -> Option<Refusal> {
         if let Some(calls) = self.budget.calls.filter(|calls| self.calls >= *calls) {
             return Some(Refusal::Calls(calls));

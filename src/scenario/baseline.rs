@@ -12,8 +12,6 @@ const EPSILON: f64 = 1e-9;
 const NEVER: f64 = 1e18;
 /// An attempt of [`Baseline::Temporal`] is given up after so many seconds.
 const TEMPORAL_TIMEOUT: f64 = 90.0;
-/// Share of an input token's price in an output token's.
-const INPUT_PRICE: f64 = 0.2;
 /// Longest pause before another attempt, in seconds.
 const PAUSE_MAX: f64 = 8.0;
 /// Draws of the oracle on each path.
@@ -163,23 +161,30 @@ impl<'a> Player<'a> {
         self.measured()
     }
 
+    /// Without its optional steps a run's answer is there at the deadline, with what there is by then.
     fn measured(&self) -> Measured {
-        let done = self.steps.iter().all(|step| step.phase == Phase::Done);
+        let done = |step: &Step| step.phase == Phase::Done;
+        let all = self.steps.iter().all(done);
+        let mut steps = self.steps.iter().enumerate();
+        let enough = steps.all(|(ix, step)| done(step) || self.setting.is_optional(ix));
         let latest = self.steps.iter().map(|step| step.ended).fold(0.0, f64::max);
-        let elapsed_s = if done { latest } else { self.deadline };
-        let classes = self.setting.classes.iter();
-        let (tokens, cost) = classes.fold((0.0, 0.0), |(tokens, cost), class| {
-            let (input, output) = (class.in_tokens, class.out_tokens);
-            (tokens + input + output, cost + INPUT_PRICE * input + output)
-        });
+        let elapsed_s = if all { latest } else { self.deadline };
+        let answered = enough && elapsed_s <= self.deadline;
+        let on_time = answered && !self.silent;
+        let (tokens, cost) = self.setting.clean();
+        let extras = self.steps.iter().enumerate().filter(|(ix, _)| self.setting.is_optional(*ix));
+        let there = extras.filter(|(_, step)| done(step) && answered).count();
         #[expect(clippy::cast_precision_loss, reason = "at most 250 steps")]
-        let steps = self.steps.len() as f64;
+        let (steps, extras) = (self.steps.len() as f64, there as f64);
         Measured {
-            on_time: done && elapsed_s <= self.deadline && !self.silent,
+            on_time,
+            answered,
+            right: f64::from(u8::from(on_time)),
             elapsed_s,
             tokens: self.tokens / tokens,
             cost: self.cost / cost,
             hedges: f64::from(self.hedges) / steps,
+            extras,
         }
     }
 
@@ -253,15 +258,9 @@ impl<'a> Player<'a> {
         step.used[usize::from(path)] += 1;
         let ends = fate.end_s.map_or(NEVER, |end| at + end);
         step.attempts.push(Attempt { launched: at, ends, ending: fate.ending, alive: true });
-        let class = self.setting.classes[ix];
-        let output = match fate.ending {
-            Ending::RateLimited => return,
-            Ending::Error => 0.0,
-            Ending::Ok | Ending::Silent | Ending::Garbage | Ending::Hang => class.out_tokens,
-        };
-        self.tokens += class.in_tokens + output;
-        let price = self.setting.regime.paths[usize::from(path)].price;
-        self.cost += price * (INPUT_PRICE * class.in_tokens + output);
+        let (tokens, cost) = self.setting.bill(ix, path, fate.ending);
+        self.tokens += tokens;
+        self.cost += cost;
     }
 
     /// After how many seconds an attempt of this step is given up.
@@ -347,6 +346,7 @@ impl<'a> Player<'a> {
             let ready = self.setting.parents[ix].iter().map(|p| self.steps[*p].ended);
             let ready = ready.fold(0.0, f64::max);
             let (mut soonest, mut on) = (1e9, FLAGSHIP);
+            let optional = self.setting.is_optional(ix);
             for path in 0..PATHS {
                 for attempt in 0..ORACLE_DRAWS {
                     let fate = self.setting.draw(run, ix, path, attempt);
@@ -356,11 +356,12 @@ impl<'a> Player<'a> {
                     }
                 }
             }
-            (self.steps[ix].phase, self.steps[ix].ended) = (Phase::Done, ready + soonest);
-            let class = self.setting.classes[ix];
-            self.tokens += class.in_tokens + class.out_tokens;
-            let price = self.setting.regime.paths[usize::from(on)].price;
-            self.cost += price * (INPUT_PRICE * class.in_tokens + class.out_tokens);
+            // Nobody has to wait for what a run can do without.
+            let took = if optional { 0.0 } else { soonest };
+            (self.steps[ix].phase, self.steps[ix].ended) = (Phase::Done, ready + took);
+            let (tokens, cost) = self.setting.bill(ix, on, Ending::Ok);
+            self.tokens += tokens;
+            self.cost += cost;
         }
         self.measured()
     }
@@ -370,5 +371,6 @@ impl<'a> Player<'a> {
 #[must_use]
 pub fn silent_floor(setting: &Setting<'_>) -> f64 {
     let right = 1.0 - setting.regime.paths[usize::from(STRONG)].p_silent;
-    right.powi(i32::try_from(setting.classes.len()).unwrap_or(i32::MAX))
+    let needed = (0..setting.classes.len()).filter(|step| !setting.is_optional(*step)).count();
+    right.powi(i32::try_from(needed).unwrap_or(i32::MAX))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::provider::simulated::draw::{Fate, Key, draw};
+use crate::provider::simulated::draw::{Ending, Fate, Key, draw};
 use crate::provider::simulated::regime::Regime;
 
 /// Most steps of a workflow: step numbers have 8 bits in the keys of draws, of which three stand for other things.
@@ -13,10 +13,20 @@ const STEPS_MAX: usize = 250;
 pub const FLAGSHIP: u8 = 0;
 /// See [`FLAGSHIP`].
 pub const OTHER_FLAGSHIP: u8 = 1;
+/// The path of the light model: quick, cheap and wrong most often.
+pub const LIGHT: u8 = 2;
 /// The path of the model that is wrong least often.
 pub const STRONG: u8 = 3;
+/// Share of an input token's price in an output token's.
+pub const INPUT_PRICE: f64 = 0.2;
 /// Paths of a regime.
 pub const PATHS: u8 = 4;
+/// Runs before the measured ones, from which policies that learn have their curves, where the file says nothing.
+const WARMUP_RUNS: u64 = 2_000;
+/// Seconds from the start of one run to the start of the next, where the file says nothing.
+const ARRIVAL_S: f64 = 30.0;
+/// Most runs of a cell, measured or not.
+const RUNS_MAX: u64 = 100_000_000;
 
 /// A scenario file, as written.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +46,20 @@ pub struct ScenarioFile {
     /// The cells to compute; all of them where it is left out.
     #[serde(default)]
     pub cells: Option<Vec<Cell>>,
+    /// Runs before the measured ones, from which policies that learn have their curves.
+    #[serde(default = "warmup_runs")]
+    pub warmup_runs: u64,
+    /// Seconds from the start of one run to the start of the next: by so much the clock of what is learned advances.
+    #[serde(default = "arrival_s")]
+    pub arrival_s: f64,
+}
+
+const fn warmup_runs() -> u64 {
+    WARMUP_RUNS
+}
+
+const fn arrival_s() -> f64 {
+    ARRIVAL_S
 }
 
 /// How much a step of one class reads and writes.
@@ -54,6 +78,10 @@ pub struct Graph {
     pub classes: Vec<String>,
     /// Places of the steps each one waits for; a step stands behind its parents.
     pub parents: Vec<Vec<usize>>,
+    /// Which steps the run can do without; left out where it can do without none. Such a step's answer is used where it
+    /// is there.
+    #[serde(default)]
+    pub optional: Vec<bool>,
 }
 
 /// One regime, workflow and deadline.
@@ -88,6 +116,8 @@ pub struct Setting<'a> {
     pub classes: &'a [StepClass],
     /// The steps each one waits for.
     pub parents: &'a [Vec<usize>],
+    /// Which steps the run can do without; shorter: it needs the rest.
+    pub optional: &'a [bool],
 }
 
 impl ScenarioFile {
@@ -123,6 +153,26 @@ impl ScenarioFile {
                 let message = "a step stands behind the steps it waits for".to_owned();
                 return wrong(format!("{place}/parents/{ix}"), message);
             }
+            let essential = graph.optional.iter().filter(|optional| !**optional).count();
+            if !graph.optional.is_empty() && (graph.optional.len() != steps || essential == 0) {
+                let message = "says of every step whether it is optional, and one at least is not";
+                return wrong(format!("{place}/optional"), message.to_owned());
+            }
+        }
+        for (name, class) in &self.step_classes {
+            let sizes = [class.out_tokens, class.in_tokens];
+            if !sizes.iter().all(|tokens| (1.0..=1e6).contains(tokens)) {
+                let message = "wants out_tokens and in_tokens of 1 to 1,000,000".to_owned();
+                return wrong(format!("/step_classes/{name}"), message);
+            }
+        }
+        for (key, runs) in [("runs", self.runs), ("warmup_runs", self.warmup_runs)] {
+            if runs > RUNS_MAX {
+                return wrong(format!("/{key}"), format!("at most {RUNS_MAX}"));
+            }
+        }
+        if !(1e-3..=1e6).contains(&self.arrival_s) {
+            return wrong("/arrival_s".to_owned(), "0.001 to 1,000,000 seconds".to_owned());
         }
         for (ix, cell) in self.cells.iter().flatten().enumerate() {
             if !self.scenarios.contains_key(&cell.scenario)
@@ -159,6 +209,18 @@ impl ScenarioFile {
         cells
     }
 
+    /// A regime and a workflow whose steps are of these classes, ready to be drawn from.
+    #[must_use]
+    pub fn setting<'a>(
+        &self,
+        regime: &'a Regime,
+        graph: &'a Graph,
+        classes: &'a [StepClass],
+    ) -> Setting<'a> {
+        let (parents, optional) = (&graph.parents, &graph.optional);
+        Setting { seed: self.seed, regime, classes, parents, optional }
+    }
+
     /// The classes of a workflow's steps.
     #[must_use]
     pub fn classes(&self, graph: &Graph) -> Vec<StepClass> {
@@ -169,6 +231,35 @@ impl ScenarioFile {
 }
 
 impl Setting<'_> {
+    /// Whether the run can do without the step.
+    #[must_use]
+    pub fn is_optional(&self, step: usize) -> bool {
+        self.optional.get(step).copied().unwrap_or_default()
+    }
+
+    /// Tokens of one clean pass, and what it costs in output tokens of the flagship.
+    #[must_use]
+    pub fn clean(&self) -> (f64, f64) {
+        self.classes.iter().fold((0.0, 0.0), |(tokens, cost), class| {
+            let (input, output) = (class.in_tokens, class.out_tokens);
+            (tokens + input + output, cost + INPUT_PRICE * input + output)
+        })
+    }
+
+    /// What a launched attempt is billed: its class in full, whatever becomes of it; an error its input only, a 429
+    /// nothing. In tokens, and in output tokens of the flagship.
+    #[must_use]
+    pub fn bill(&self, step: usize, path: u8, ending: Ending) -> (f64, f64) {
+        let class = self.classes[step];
+        let output = match ending {
+            Ending::RateLimited => return (0.0, 0.0),
+            Ending::Error => 0.0,
+            Ending::Ok | Ending::Silent | Ending::Garbage | Ending::Hang => class.out_tokens,
+        };
+        let price = self.regime.paths[usize::from(path)].price;
+        (class.in_tokens + output, price * (INPUT_PRICE * class.in_tokens + output))
+    }
+
     /// The fate of an attempt.
     #[must_use]
     pub fn draw(&self, run: u64, step: usize, path: u8, attempt: u32) -> Fate {

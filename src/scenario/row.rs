@@ -13,6 +13,10 @@ const Z: f64 = 1.96;
 pub struct Measured {
     /// Whether a right answer was there by the deadline.
     pub on_time: bool,
+    /// Whether an answer was, right or silently wrong.
+    pub answered: bool,
+    /// The chance, 0 to 1, that it was right, as the paths of its answers have it: what luck leaves out.
+    pub right: f64,
     /// Seconds, the deadline where there was none.
     pub elapsed_s: f64,
     /// Tokens billed, as a multiple of one clean pass.
@@ -21,6 +25,8 @@ pub struct Measured {
     pub cost: f64,
     /// Extra launches a step.
     pub hedges: f64,
+    /// Optional steps whose answers were there.
+    pub extras: f64,
 }
 
 /// One cell under one policy. Field names are those of the published results.
@@ -61,6 +67,15 @@ pub struct Row {
     pub bound: f64,
     /// Share of the way from `wait` to the bound.
     pub gap_closed: f64,
+    /// Share without any answer by the deadline: missed by time alone.
+    #[serde(skip)]
+    pub late: f64,
+    /// Share on time, were silent errors as frequent as their chances.
+    #[serde(skip)]
+    pub expected: f64,
+    /// Optional steps answered, a run.
+    #[serde(skip)]
+    pub extras: f64,
 }
 
 impl Row {
@@ -94,6 +109,9 @@ impl Row {
             hedge: mean(|run| run.hedges),
             bound: 0.0,
             gap_closed: 0.0,
+            late: mean(|run| f64::from(u8::from(!run.answered))),
+            expected: mean(|run| run.right),
+            extras: mean(|run| run.extras),
         }
     }
 

@@ -56,7 +56,8 @@ impl Sample {
     fn of(regime: &Regime, class: StepClass, path: u8) -> Self {
         debug_assert!(path < PATHS, "a path of the regime");
         let classes = [class];
-        let setting = Setting { seed: SEED, regime, classes: &classes, parents: &[] };
+        let setting =
+            Setting { seed: SEED, regime, classes: &classes, parents: &[], optional: &[] };
         let mut ends = Vec::new();
         let mut counts = vec![0_u32; SECONDS];
         for run in 0..DRAWS {

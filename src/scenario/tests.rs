@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::baseline::{Baseline, Player, silent_floor};
-use super::file::{Cell, ScenarioFile, Setting};
+use super::file::{Cell, ScenarioFile};
 use super::row::{Measured, Row};
 use super::table;
 use crate::provider::simulated::regime::SCENARIOS_JSON;
@@ -44,8 +44,7 @@ fn a_hundred_runs_come_out_as_those_of_the_reference_implementation() {
         let graph = &file.workflows[&row.wf];
         let classes = file.classes(graph);
         let regime = &file.scenarios[&row.scenario];
-        let setting =
-            Setting { seed: file.seed, regime, classes: &classes, parents: &graph.parents };
+        let setting = file.setting(regime, graph, &classes);
         let month = &file.scenarios["pooled"];
         let figures =
             figures.entry(row.wf.clone()).or_insert_with(|| table::figures(month, &classes));
@@ -80,7 +79,7 @@ fn the_bound_is_the_oracle_less_what_no_model_can_help() {
     let graph = &file.workflows["chain9"];
     let classes = file.classes(graph);
     let regime = &file.scenarios["pooled"];
-    let setting = Setting { seed: file.seed, regime, classes: &classes, parents: &graph.parents };
+    let setting = file.setting(regime, graph, &classes);
     assert!((silent_floor(&setting) - 0.995_51).abs() < 5e-6);
 }
 

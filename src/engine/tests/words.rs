@@ -9,7 +9,7 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Hedge;
 use crate::domain::time::{Share, Timestamp};
-use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words};
+use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words, Worth};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
@@ -56,6 +56,9 @@ fn place(reason: &Reason) -> usize {
         Reason::Shrinks { .. } => 32,
         Reason::AllAway { .. } => 33,
         Reason::TurnedAway { .. } => 34,
+        Reason::Planned { .. } => 35,
+        Reason::Held { .. } => 36,
+        Reason::NotWorth => 37,
     }
 }
 
@@ -126,6 +129,14 @@ fn reasons() -> Vec<Reason> {
             first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
         },
         Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
+        Reason::Planned { path: A, after: None, worth: Worth::new(None, 0.9812, 0.0) },
+        Reason::Planned {
+            path: B,
+            after: Some((A, Trouble::Unanswered { after, flowing: true })),
+            worth: Worth::new(Some(0.9), 0.95, 0.0021),
+        },
+        Reason::Held { path: B },
+        Reason::NotWorth,
     ]
 }
 
@@ -141,7 +152,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, 35);
+    assert_eq!(next, 38);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
@@ -187,6 +198,10 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no path can be used now; the first will be a/one, closed for 4.1 s
     no path can be used now; the first will be a/one, out: auth
     a/one was not sent to: closed by rate_limited
+    first attempt on a/one: a right answer in time is worth 98.12 % from here
+    no answer after 4.1 s on a/one; now on b/two: a right answer in time is worth 90.00 % waiting on and 95.00 % with it, its price of 0.21 % taken off
+    the answer of b/two is valid; a more trusted one is about to come, and is waited for
+    waiting for it would lower the chance of the rest
     ");
 }
 

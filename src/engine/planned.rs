@@ -1,0 +1,490 @@
+//! Where the planner decides: the path a step starts on, whether another attempt joins, whether a lighter answer waits.
+//!
+//! It does so where a run's pilot has tables, for steps whose cutoff and hedge are left to it (`auto`) and that run once.
+//! Everything else is decided by the rules, and so is what the planner has no answer to: a refusal, a prompt that is too
+//! long, a dead key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Machine;
+use super::decision::{Kind, Reason, Worth};
+use super::state::{ItemPhase, Next, Phase};
+use crate::domain::failure::FailureClass;
+use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};
+use crate::domain::outcome::{AttemptEnd, Cause, Status};
+use crate::domain::plan::{Cutoff, Hedge, OnInvalid, OnSlow, OnTrouble};
+use crate::domain::time::Timestamp;
+use crate::planner::belief::Belief;
+use crate::planner::decide;
+use crate::planner::look::{Beside, Ended, Look, View};
+use crate::planner::tables::Tables;
+use crate::policy::fallback::{Choice, Told, Trouble};
+
+/// How often it is asked whether another attempt pays, while nothing happens. Half of the published planner's gain over
+/// a second's tick is had at half a second.
+const TICK: Duration = Duration::from_millis(500);
+/// Most attempts of a planned step in flight at once.
+pub(super) const RACE_MAX: usize = 3;
+/// A step has one item, where it has no `each`.
+const ONLY: ItemIx = ItemIx(0);
+
+/// What a run has come to think, and when it thinks again.
+#[derive(Clone, Debug)]
+pub(super) struct Mind {
+    tables: Arc<Tables>,
+    belief: Belief,
+    tick: Timestamp,
+}
+
+/// A planned step under way, as it looks now.
+struct Active {
+    step: StepIx,
+    looks: Vec<Look>,
+    held: Option<AttemptId>,
+}
+
+/// What is to be done about one step.
+enum Move {
+    Accept(AttemptId),
+    Launch(AttemptId, decide::Extra),
+    GiveUp,
+}
+
+impl Mind {
+    pub(super) fn new(tables: Arc<Tables>) -> Self {
+        Self { belief: Belief::new(&tables), tables, tick: Timestamp::ZERO }
+    }
+}
+
+impl Machine {
+    /// Whether the planner decides about a step.
+    pub(super) fn is_planned(&self, step: StepIx) -> bool {
+        let Some((policy, _)) = self.policy(step).filter(|_| self.mind.is_some()) else {
+            return false;
+        };
+        let left_to_it = policy.cutoff == Cutoff::Auto
+            && policy.hedge == Hedge::Auto
+            && policy.on.slow == OnSlow::Auto;
+        left_to_it && self.plan.step(step).each.is_none()
+    }
+
+    /// Whether it decides what follows a failure: those that another attempt may be spared, and where the policy does
+    /// not say what follows.
+    fn plans_after(&self, step: StepIx, class: FailureClass) -> bool {
+        use FailureClass as F;
+        let Some((policy, _)) = self.policy(step).filter(|_| self.is_planned(step)) else {
+            return false;
+        };
+        match class {
+            F::RateLimited | F::Overloaded => policy.on.limited == OnTrouble::Next,
+            F::ServerError | F::Timeout | F::StreamInterrupted => policy.on.down == OnTrouble::Next,
+            F::EmptyOutput
+            | F::TruncatedOutput
+            | F::UnparseableOutput
+            | F::SchemaViolation
+            | F::CheckFailed => policy.on.invalid == OnInvalid::Repair,
+            F::ContextOverflow
+            | F::QuotaExhausted
+            | F::Auth
+            | F::Permission
+            | F::ModelNotFound
+            | F::BadRequest
+            | F::UnsupportedParameter
+            | F::ContentFiltered
+            | F::Refusal
+            | F::Rejected
+            | F::Deadline
+            | F::Budget
+            | F::InvalidInput
+            | F::Cancelled => false,
+        }
+    }
+
+    /// An attempt is no longer in flight: what it has shown of its provider is kept.
+    pub(super) fn note_ended(&mut self, attempt: AttemptId, how: Ended, now: Timestamp) {
+        if self.mind.is_none() || self.attempts[attempt.at()].sent.is_none() {
+            return;
+        }
+        let look = self.look(attempt, now);
+        if let Some(mind) = &mut self.mind {
+            mind.belief.ended(&mind.tables, &look, how);
+        }
+    }
+
+    fn look(&self, attempt: AttemptId, now: Timestamp) -> Look {
+        let state = &self.attempts[attempt.at()];
+        let since = |at: Timestamp| now.since(at);
+        let first = state.first_token.zip(state.sent).map(|(first, sent)| first.since(sent));
+        #[expect(clippy::cast_precision_loss, reason = "tokens of one answer")]
+        let tokens = state.emitted as f64;
+        Look {
+            step: state.spec.step,
+            path: state.spec.path,
+            age: state.sent.map_or(0.0, |sent| since(sent).as_secs_f64()),
+            first_token: first.map(|first| first.as_secs_f64()),
+            tokens,
+            rate: state.first_token.and_then(|first| state.flow.stream.rate(since(first))),
+            slow: state.flow.slow,
+        }
+    }
+
+    /// Every planned step under way.
+    fn active(&mut self, tables: &Tables, now: Timestamp) -> Vec<Active> {
+        let mut all = Vec::new();
+        for step in self.plan.clone().step_ixs() {
+            let state = &self.steps[step.at()];
+            let Some(item) = state.items.first().filter(|_| state.phase == Phase::Running) else {
+                continue;
+            };
+            if item.phase != ItemPhase::Active || !self.is_planned(step) {
+                continue;
+            }
+            let held = item.held.map(|(attempt, _)| attempt);
+            let mut looks = Vec::with_capacity(RACE_MAX);
+            for attempt in item.attempts.clone() {
+                if self.attempts[attempt.at()].ended.is_some() {
+                    continue;
+                }
+                let mut look = self.look(attempt, now);
+                if !look.slow && tables.is_slow(&look) {
+                    look.slow = true;
+                    self.attempts[attempt.at()].flow.slow = true;
+                }
+                looks.push(look);
+            }
+            all.push(Active { step, looks, held });
+        }
+        all
+    }
+
+    /// When the planner looks again though nothing happens; `None` where nothing of its is under way.
+    pub(super) fn tick_at(&self) -> Option<Timestamp> {
+        let mind = self.mind.as_ref()?;
+        let waits = |attempt: &AttemptId| self.is_planned(self.attempts[attempt.at()].spec.step);
+        self.in_flight.iter().any(waits).then_some(mind.tick)
+    }
+
+    /// Looks at every planned step: at each tick whether another attempt pays, at each event whether what is held waits.
+    pub(super) fn plan_ahead(&mut self, now: Timestamp) -> bool {
+        let Some(mind) = &self.mind else { return false };
+        let ticks = now >= mind.tick;
+        let holds = |step: &super::StepState| step.items.first().is_some_and(|i| i.held.is_some());
+        if !ticks && !self.steps.iter().any(holds) {
+            return false;
+        }
+        let Some(mut mind) = self.mind.take() else { return false };
+        let tables = mind.tables.clone();
+        let all = self.active(&tables, now);
+        mind.belief.see(&tables, all.iter().flat_map(|active| &active.looks));
+        if ticks {
+            mind.tick = now + TICK;
+        }
+        let beside: Vec<Beside<'_>> = all
+            .iter()
+            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
+            .collect();
+        let moves = all.iter().enumerate().filter_map(|(ix, active)| {
+            let others: Vec<Beside<'_>> =
+                beside[..ix].iter().chain(&beside[ix + 1..]).copied().collect();
+            let next = self.consider(&mind, active, &others, ticks, now)?;
+            Some((active.step, next))
+        });
+        let moves: Vec<(StepIx, Move)> = moves.collect();
+        self.mind = Some(mind);
+        let some = !moves.is_empty();
+        for (step, next) in moves {
+            self.make(step, &next, now);
+        }
+        some
+    }
+
+    fn consider(
+        &self,
+        mind: &Mind,
+        active: &Active,
+        beside: &[Beside<'_>],
+        ticks: bool,
+        now: Timestamp,
+    ) -> Option<Move> {
+        let Active { step, looks, held } = active;
+        if let Some(held) = held {
+            let alone = looks.is_empty();
+            let frame = self.frame(*step, now);
+            let view = View {
+                held: Some(self.attempts[held.at()].spec.path),
+                ..frame.view(looks, beside)
+            };
+            let waits = !alone && decide::keep_holding(&mind.tables, &mind.belief, &view);
+            return (!waits).then_some(Move::Accept(*held));
+        }
+        let state = &self.steps[step.at()].items[ONLY.at()];
+        if !ticks || looks.is_empty() || looks.len() >= RACE_MAX || state.next.is_some() {
+            return None;
+        }
+        let frame = self.frame(*step, now);
+        let view = frame.view(looks, beside);
+        if self.plan.step(*step).optional && decide::give_up(&mind.tables, &mind.belief, &view) {
+            return Some(Move::GiveUp);
+        }
+        let extra = decide::extra(&mind.tables, &mind.belief, &view)?;
+        let live = |a: &&AttemptId| self.attempts[a.at()].ended.is_none();
+        let beside = state.attempts.iter().rfind(live)?;
+        Some(Move::Launch(*beside, extra))
+    }
+
+    fn make(&mut self, step: StepIx, next: &Move, now: Timestamp) {
+        match *next {
+            Move::Accept(attempt) => self.accept_held(step, attempt, now),
+            Move::GiveUp => self.close(step, Status::Cut, Reason::NotWorth, now),
+            Move::Launch(beside, extra) => {
+                let state = &self.attempts[beside.at()];
+                let after = state.sent.map_or(Duration::ZERO, |sent| now.since(sent));
+                let trouble = Trouble::Unanswered { after, flowing: state.first_token.is_some() };
+                let Some(model) = self.model_of(step, extra.path) else { return };
+                let cause = self.cause(step, model);
+                let choice =
+                    Choice { path: extra.path, model, cause, at: now, told: Told::Nothing };
+                let worth = Worth::new(Some(extra.waiting), extra.with, extra.price);
+                let next = Next {
+                    choice,
+                    after: Some((beside, trouble)),
+                    told_tokens: 0,
+                    held: false,
+                    worth: Some(worth),
+                };
+                self.steps[step.at()].item(ONLY).next = Some(next);
+            }
+        }
+    }
+
+    /// The model of a step's chain of links that offers the path, nearest first.
+    fn model_of(&self, step: StepIx, path: PathIx) -> Option<ModelIx> {
+        let mut models = vec![self.steps[step.at()].model?];
+        let mut at = 0;
+        while let Some(model) = models.get(at).copied() {
+            at += 1;
+            let plan = self.plan.model(model);
+            if plan.paths.contains(&path) {
+                return Some(model);
+            }
+            for link in [plan.faster, plan.stronger].into_iter().flatten() {
+                if !models.contains(&link) {
+                    models.push(link);
+                }
+            }
+        }
+        None
+    }
+
+    /// Why an attempt on `model` joins or follows another of the step.
+    fn cause(&self, step: StepIx, model: ModelIx) -> Cause {
+        let own = self.steps[step.at()].model.map(|own| self.plan.model(own));
+        match own {
+            Some(own) if own.faster == Some(model) => Cause::Faster,
+            Some(own) if own.stronger == Some(model) => Cause::Stronger,
+            _ => Cause::Hedge,
+        }
+    }
+
+    /// Where a step starts; `None` where the rules are to say.
+    pub(super) fn planned_start(
+        &mut self,
+        step: StepIx,
+        item: ItemIx,
+        now: Timestamp,
+    ) -> Option<Next> {
+        if !self.is_planned(step) || item != ONLY {
+            return None;
+        }
+        let start = self.ask_start(step, now)?;
+        let model = self.model_of(step, start.path)?;
+        let cause = match self.steps[step.at()].revisions {
+            0 => Cause::Primary,
+            _ => Cause::Revision,
+        };
+        let at = self.open_at[start.path.at()].max(now);
+        let choice = Choice { path: start.path, model, cause, at, told: Told::Nothing };
+        let worth = Some(Worth::new(None, start.value, 0.0));
+        Some(Next { choice, after: None, told_tokens: 0, held: false, worth })
+    }
+
+    fn ask_start(&mut self, step: StepIx, now: Timestamp) -> Option<decide::Start> {
+        let mut mind = self.mind.take()?;
+        let tables = mind.tables.clone();
+        let all = self.active(&tables, now);
+        mind.belief.see(&tables, all.iter().flat_map(|active| &active.looks));
+        let others = all.iter().filter(|active| active.step != step);
+        let beside: Vec<Beside<'_>> = others
+            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
+            .collect();
+        let frame = self.frame(step, now);
+        let start = decide::start(&tables, &mind.belief, &frame.view(&[], &beside));
+        self.mind = Some(mind);
+        start
+    }
+
+    /// What follows a failure when nothing of the item is in flight any more; `None` where the rules are to say.
+    pub(super) fn planned_restart(
+        &mut self,
+        attempt: AttemptId,
+        class: FailureClass,
+        now: Timestamp,
+    ) -> Option<(Choice, Worth)> {
+        let (step, item) = self.place(attempt);
+        if !self.plans_after(step, class) || item != ONLY || self.racing(step, item) > 0 {
+            return None;
+        }
+        let start = self.ask_start(step, now)?;
+        let model = self.model_of(step, start.path)?;
+        let invalid = matches!(
+            class,
+            FailureClass::EmptyOutput
+                | FailureClass::TruncatedOutput
+                | FailureClass::UnparseableOutput
+                | FailureClass::SchemaViolation
+                | FailureClass::CheckFailed
+        );
+        let same = start.path == self.attempts[attempt.at()].spec.path;
+        let cause = match self.cause(step, model) {
+            Cause::Hedge if same && invalid => Cause::Repair,
+            Cause::Hedge => Cause::Next,
+            linked => linked,
+        };
+        let told = if invalid { Told::Violations } else { Told::Resume };
+        let pause =
+            self.policy(step).filter(|_| !same).map_or(Duration::ZERO, |(p, _)| p.swap_delay);
+        let at = self.open_at[start.path.at()].max(now + pause);
+        let choice = Choice { path: start.path, model, cause, at, told };
+        (at < self.end_at).then(|| (choice, Worth::new(None, start.value, 0.0)))
+    }
+
+    /// Keeps a valid answer of less trust while a more trusted attempt is about to finish; whether it did.
+    pub(super) fn hold(&mut self, attempt: AttemptId, pass: Option<bool>, now: Timestamp) -> bool {
+        let (step, item) = self.place(attempt);
+        if !self.is_planned(step) || item != ONLY || self.racing(step, item) == 0 {
+            return false;
+        }
+        if self.steps[step.at()].items[item.at()].held.is_some() {
+            return false;
+        }
+        let path = self.attempts[attempt.at()].spec.path;
+        let Some(mut mind) = self.mind.take() else { return false };
+        let tables = mind.tables.clone();
+        let all = self.active(&tables, now);
+        mind.belief.see(&tables, all.iter().flat_map(|active| &active.looks));
+        let others = all.iter().filter(|active| active.step != step);
+        let beside: Vec<Beside<'_>> = others
+            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
+            .collect();
+        let looks = all.iter().find(|active| active.step == step).map_or(&[][..], |of| &of.looks);
+        let frame = self.frame(step, now);
+        let view = View { held: Some(path), ..frame.view(looks, &beside) };
+        let waits = decide::keep_holding(&tables, &mind.belief, &view);
+        self.mind = Some(mind);
+        if waits {
+            self.steps[step.at()].item(item).held = Some((attempt, pass));
+            self.decide(now, Some(step), Some(item), Kind::Wait, Reason::Held { path });
+        }
+        waits
+    }
+
+    pub(super) fn accept_held(&mut self, step: StepIx, attempt: AttemptId, now: Timestamp) {
+        let held = self.steps[step.at()].item(ONLY).held.take();
+        if let Some((_, pass)) = held.filter(|(held, _)| *held == attempt) {
+            self.accept(attempt, pass, now);
+        }
+    }
+
+    /// Takes every answer that is held: nothing better comes in time.
+    pub(super) fn accept_all_held(&mut self, now: Timestamp) {
+        for step in self.plan.clone().step_ixs() {
+            self.accept_held_of(step, now);
+        }
+    }
+
+    /// The same for one step; whether it had one.
+    pub(super) fn accept_held_of(&mut self, step: StepIx, now: Timestamp) -> bool {
+        let held = self.steps[step.at()].items.first().and_then(|item| item.held);
+        if let Some((attempt, _)) = held {
+            self.accept_held(step, attempt, now);
+        }
+        held.is_some()
+    }
+
+    /// Another answer was accepted: the one that was held is not needed.
+    pub(super) fn drop_held(&mut self, step: StepIx, item: ItemIx, accepted: AttemptId) {
+        let held = self.steps[step.at()].item(item).held.take();
+        if let Some((attempt, _)) = held.filter(|(held, _)| *held != accepted)
+            && let Some((_, end)) = &mut self.attempts[attempt.at()].ended
+        {
+            *end = AttemptEnd::Superseded;
+        }
+    }
+
+    fn frame(&self, step: StepIx, now: Timestamp) -> Frame {
+        let item = &self.steps[step.at()].items[ONLY.at()];
+        let policy = self.policy(step).map(|(policy, _)| policy);
+        let attempts = policy.map_or(0, |policy| policy.attempts);
+        let may_swap = policy.is_some_and(|policy| item.swaps < policy.max_swaps);
+        let latest = item.attempts.last().map(|a| self.attempts[a.at()].spec.path);
+        let mut refusals = vec![0; self.plan.providers.len()];
+        let mut counted = 0_u32;
+        for state in item.attempts.iter().map(|a| &self.attempts[a.at()]).filter(|a| !a.turned_away)
+        {
+            counted += 1;
+            let class = state.failure.as_ref().map(|failure| failure.class);
+            if class == Some(FailureClass::RateLimited) {
+                refusals[self.plan.path(state.spec.path).provider.at()] += 1;
+            }
+        }
+        let unfit = self.unfit(step, ONLY);
+        let opens = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| {
+            let swaps = latest.is_some_and(|latest| latest != path);
+            let ready = self.ready_at(path, now);
+            if unfit.contains(&path) || (swaps && !may_swap) || ready >= self.end_at {
+                f64::INFINITY
+            } else {
+                ready.since(now).as_secs_f64()
+            }
+        });
+        let left = self.ledger.left();
+        Frame {
+            step,
+            left: self.end_at.since(now).as_secs_f64(),
+            open_in: opens.collect(),
+            refusals,
+            attempts_left: attempts.saturating_sub(counted),
+            dollars_left: left.0,
+            tokens_left: left.1,
+        }
+    }
+}
+
+/// What a view of a step borrows.
+struct Frame {
+    step: StepIx,
+    left: f64,
+    open_in: Vec<f64>,
+    refusals: Vec<u32>,
+    attempts_left: u32,
+    dollars_left: f64,
+    tokens_left: f64,
+}
+
+impl Frame {
+    fn view<'a>(&'a self, attempts: &'a [Look], beside: &'a [Beside<'a>]) -> View<'a> {
+        View {
+            step: self.step,
+            left: self.left,
+            attempts,
+            beside,
+            held: None,
+            open_in: &self.open_in,
+            refusals: &self.refusals,
+            attempts_left: self.attempts_left,
+            dollars_left: self.dollars_left,
+            tokens_left: self.tokens_left,
+        }
+    }
+}
