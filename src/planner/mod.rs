@@ -3,9 +3,12 @@
 //! A [`Pilot`] is made from the plan and what the server knows at that moment, and pinned to the run: the same pilot, the
 //! same events and the same times give the same decisions.
 
+mod pilot;
+
 use std::sync::Arc;
 
 use crate::domain::id::{PathIx, StepIx};
+use crate::latency::law::Laws;
 
 pub mod belief;
 mod chain;
@@ -54,6 +57,8 @@ pub struct Pilot {
     pub times: Vec<Vec<Option<Times>>>,
     /// By how much the latest minutes are slower than the weeks before, on all paths at once; 1 is as ever.
     pub shock: f64,
+    /// How attempts on the plan's paths go; `None` where a pilot was put together by hand.
+    pub laws: Option<Arc<Laws>>,
     /// What the planner decides by; `None` where it leaves that to the rules.
     pub tables: Option<Arc<tables::Tables>>,
 }
