@@ -30,6 +30,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, Machine, Signals};
+use crate::planner::SharedPilot;
 use crate::policy::permit;
 use crate::policy::queue::Party;
 use crate::provider::{Broken, Exchange, Reply};
@@ -146,6 +147,13 @@ impl Run {
             sent: None,
             signals: Signals::default(),
         }
+    }
+
+    /// The same run, knowing what is known of times. To be told before it begins.
+    #[must_use]
+    pub fn knowing(mut self, pilot: Option<SharedPilot>) -> Self {
+        self.machine = self.machine.with_pilot(pilot);
+        self
     }
 
     /// Keeps what models are sent, so that the report shows it beside what they said. Off unless asked for: prompts

@@ -4,6 +4,8 @@
 //! taken is bounded. Records hold results, so the files are readable by their owner only. Lines that cannot
 //! be read (a half-written one, another version's) are skipped and counted, never fatal.
 
+mod curves;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use crate::trace::report::RunReport;
 const FILE_MAX: u64 = 8 << 20;
 /// A longer record is kept without its output and decisions.
 const LINE_MAX: usize = 1 << 20;
+
+pub use curves::{CurveStore, Learned};
 
 /// See the module.
 #[derive(Clone, Debug)]
