@@ -418,6 +418,41 @@ fn simulate_foretells_by_deadline_and_is_the_same_each_time() {
 }
 
 #[test]
+fn simulate_plays_the_cells_of_a_scenario_file_under_every_policy() {
+    let published = include_str!("../src/provider/simulated/scenarios.json");
+    let mut file = json(published);
+    file["cells"] =
+        serde_json::json!([{"scenario": "calm", "workflow": "chain3", "deadline_s": 60}]);
+    file["runs"] = 20.into();
+    file["warmup_runs"] = 10.into();
+    let bench = Bench::new(&[("own.json", &file.to_string()), ("bad.json", "{\"seed\": 1}")]);
+    let left = bench.run(&["simulate", "--scenarios", "own.json", "--json"]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    let rows = json(&left.out);
+    let rows = rows.as_array().unwrap();
+    let policies: Vec<&str> = rows.iter().map(|row| row["policy"].as_str().unwrap()).collect();
+    let all = "wait temporal serial95 race2 hedge95 singler rules planner oracle";
+    assert_eq!(policies.join(" "), all);
+    let keys =
+        "scenario wf D policy n ontime lo hi p50 p95 p99 std tok cost hedge bound gap_closed";
+    for row in rows {
+        let row = row.as_object().unwrap();
+        assert_eq!(row.keys().map(String::as_str).collect::<Vec<_>>().join(" "), keys);
+        assert_eq!((row["n"].as_u64(), row["D"].as_u64()), (Some(20), Some(60)));
+    }
+    assert_eq!(bench.run(&["simulate", "--scenarios", "own.json", "--json"]).out, left.out);
+    let shown = bench.run(&["simulate", "--scenarios", "own.json", "--runs", "10"]).out;
+    assert!(shown.lines().nth(1).unwrap().starts_with("calm"), "{shown}");
+    for (file, said) in
+        [("bad.json", "missing field `runs`"), ("none.json", "cannot read none.json")]
+    {
+        let left = bench.run(&["simulate", "--scenarios", file]);
+        assert_eq!((left.code, left.out.as_str()), (2, ""));
+        assert!(left.err.contains(said), "{}", left.err);
+    }
+}
+
+#[test]
 fn a_run_can_be_looked_at_afterwards() {
     let bench = Bench::new(&[]);
     let folder = manifest().to_string_lossy();

@@ -30,6 +30,7 @@ mod probe;
 mod record;
 mod run;
 mod runs;
+mod scenarios;
 mod schema;
 mod serve;
 mod side;

@@ -17,6 +17,7 @@ use super::live::Block;
 use super::output;
 use super::place::{Place, Regime, Simulated};
 use super::run::find;
+use super::scenarios;
 use super::terminal::{Terminal, clip};
 use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::domain::provider::Dialect;
@@ -52,6 +53,7 @@ Examples:
   punctual simulate triage --input @ticket.json --runs 1000
   punctual simulate triage --every 2s                    a call every 2 s: shows where lines form
   punctual simulate triage --json                        the same for programs
+  punctual simulate --scenarios FILE --json              a benchmark: every cell under every policy
 
 No model is asked and nothing is spent: many runs are played in virtual time by the code that
 runs live. Without --input, runs take the inputs of the workflow's cases in turn. A step answers as
@@ -63,8 +65,8 @@ seed gives the same figures.";
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
     /// A workflow's name, or a workflow file
-    #[arg(value_name = "WORKFLOW|FILE")]
-    workflow: String,
+    #[arg(value_name = "WORKFLOW|FILE", required_unless_present = "scenarios")]
+    workflow: Option<String>,
     /// The whole input: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     input: Option<String>,
@@ -74,9 +76,9 @@ pub struct Simulate {
     /// Deadlines to look at. Default: 0.5 to 2 times the workflow's own
     #[arg(long, value_name = "20s,30s,…", value_delimiter = ',', value_parser = deadline)]
     deadlines: Vec<Duration>,
-    /// Runs a deadline, 10 to 100000
-    #[arg(long, value_name = "N", default_value_t = RUNS, value_parser = clap::value_parser!(u64).range(10..=100_000))]
-    runs: u64,
+    /// Runs a deadline, 10 to 100000. Default: 400; with --scenarios what the file says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=100_000))]
+    runs: Option<u64>,
     /// Time between two calls
     #[arg(long, value_name = "30s", default_value = "30s", value_parser = pause)]
     every: Duration,
@@ -88,6 +90,9 @@ pub struct Simulate {
     /// Seeds the simulator's luck: the same seed draws the same
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Instead of a workflow: the cells of a scenario file, under published policies, the rules and the planner
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "input", "fields", "deadlines", "every", "regime", "seed"])]
+    scenarios: Option<String>,
     /// Prints figures as JSON
     #[arg(long)]
     json: bool,
@@ -113,6 +118,9 @@ fn pause(text: &str) -> Result<Duration, String> {
 impl Simulate {
     /// Runs the command.
     pub async fn run(self) -> Exit {
+        if let Some(path) = &self.scenarios {
+            return scenarios::run(path, self.runs, self.json);
+        }
         match self.go().await {
             Ok(exit) | Err(exit) => exit,
         }
@@ -133,7 +141,7 @@ impl Simulate {
             apart: self.every,
         };
         let deadlines = self.range(workflow.plan.deadline)?;
-        let played = play(&trial, &deadlines, self.runs)
+        let played = play(&trial, &deadlines, self.runs.unwrap_or(RUNS))
             .map_err(|error| output::refuse(Exit::Usage, error))?;
         let rows: Vec<Row> = deadlines.iter().zip(played).map(Row::of).collect();
         let survey = Survey::new(&workflow, rows, regimes(&trial), from, trial.seed);
@@ -147,9 +155,10 @@ impl Simulate {
 
     /// The folder with simulated providers.
     async fn house(&self) -> Result<(House, Arc<Workflow>), Exit> {
+        let workflow = self.workflow.as_deref().unwrap_or_default();
         if self.regime.is_none() {
             let plain = Simulated { seed: self.seed, ..Simulated::default() };
-            let (house, workflow) = find(&self.workflow, &self.place, &plain).await?;
+            let (house, workflow) = find(workflow, &self.place, &plain).await?;
             if house.simulated() {
                 return Ok((house, workflow));
             }
@@ -157,7 +166,7 @@ impl Simulate {
         let regime = self.regime.as_deref().unwrap_or(DEFAULT_REGIME).to_owned();
         let simulate = Regime { simulate: Some(regime) };
         let simulated = Simulated { regime: simulate, seed: self.seed, speed: None };
-        find(&self.workflow, &self.place, &simulated).await
+        find(workflow, &self.place, &simulated).await
     }
 
     /// The inputs that runs take in turn, and where they are from.
@@ -274,7 +283,7 @@ fn play(
 }
 
 /// `▰▰▰▱▱▱ 3 of 12 worlds`.
-fn bar(done: usize, all: usize, terminal: Terminal) -> String {
+pub(super) fn bar(done: usize, all: usize, terminal: Terminal) -> String {
     const WIDTH: usize = 24;
     let full = WIDTH * done / all.max(1);
     let drawn = format!("{}{}", "▰".repeat(full), "▱".repeat(WIDTH - full));

@@ -427,7 +427,8 @@ fn path_law(
         error,
         error_at: error_at.clone(),
         hangs: never * (1.0 - error),
-        stalls,
+        // Of all attempts, not of those that began to write.
+        stalls: stalls * (1.0 - error) * (1.0 - never),
         samples: seen + long(&|of| of.faults).long,
     }
 }

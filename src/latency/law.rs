@@ -48,7 +48,7 @@ pub struct PathLaw {
     pub error_at: Points,
     /// Chance that no first token ever comes, though nothing else does either.
     pub hangs: f64,
-    /// Chance that it stops for ever once tokens have come.
+    /// Chance, of all attempts, that it stops for ever once tokens have come.
     pub stalls: f64,
     /// How many attempts all this was learned from; 0 where it is a mere prior.
     pub samples: f64,

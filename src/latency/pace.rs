@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_stream_that_slows_down_is_told_from_one_that_is_slow_throughout() {
-        let slowed = pace(&points(|t| if t < 5.3 { 60.0 * t } else { 318.0 + 12.0 * (t - 5.3) })).unwrap();
+        let slowed =
+            pace(&points(|t| if t < 5.3 { 60.0 * t } else { 318.0 + 12.0 * (t - 5.3) })).unwrap();
         assert!((slowed.before - 1.0 / 60.0).abs() < 2e-4, "{slowed:?}");
         assert!((slowed.after - 1.0 / 12.0).abs() < 2e-3, "{slowed:?}");
         assert!((slowed.split - 318.0).abs() < 4.0, "{slowed:?}");

@@ -1,5 +1,7 @@
 //! An observation, made sane: what can be learned of it, in seconds and tokens.
 
+use std::time::Duration;
+
 use super::observation::{End, Observation};
 use super::pace::{Pace, pace, real};
 use crate::domain::failure::FailureClass;
@@ -9,6 +11,9 @@ const LONGEST_S: f64 = 3_600.0;
 /// An attempt that is quiet for longer than this, and for longer than so many of its tokens take, has stalled.
 const QUIET_S: f64 = 3.0;
 const QUIET_TOKENS: f64 = 60.0;
+
+/// Points of a stream that are looked at.
+const POINTS_MAX: usize = 64;
 
 /// How an attempt ended, as far as times go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,24 +89,43 @@ impl Fate {
     }
 }
 
+/// The points of a stream, ascending in both, from its first token to its last.
+fn stream_of(observation: &Observation) -> Vec<(Duration, u64)> {
+    let mut points: Vec<(Duration, u64)> =
+        observation.stream.iter().copied().take(POINTS_MAX).collect();
+    points.sort_unstable();
+    if points.first().is_some_and(|first| !first.0.is_zero()) {
+        points.insert(0, (Duration::ZERO, 0));
+    }
+    let mut most = 0;
+    points.retain(|point| {
+        let goes_on = point.1 >= most;
+        most = most.max(point.1);
+        goes_on
+    });
+    let all = points.len();
+    while points.len() > 1 && points[points.len() - 2].1 == points[points.len() - 1].1 {
+        points.pop();
+    }
+    // Where points were taken at times of their own, the last token came somewhere before the first that shows it.
+    if points.len() < all {
+        points.pop();
+    }
+    points
+}
+
 impl Seen {
     /// What there is to learn. Times that contradict each other are put in order.
     #[must_use]
     pub fn of(observation: &Observation) -> Self {
         let lasted = observation.lasted.as_secs_f64().min(LONGEST_S);
         let first = observation.first_token.map(|first| first.as_secs_f64().min(lasted));
-        let mut stream = observation.stream.clone();
-        stream.truncate(256);
-        stream.sort_unstable();
-        // Points at which nothing new had come say when it went quiet, and nothing of its pace.
-        while stream.len() > 1 && stream[stream.len() - 2].1 >= stream[stream.len() - 1].1 {
-            stream.pop();
-        }
+        let stream = stream_of(observation);
         let fate = Fate::of(observation.end, first.is_some());
         let tokens = real(observation.tokens);
         let whole = || {
             let span = observation.lasted.saturating_sub(observation.first_token?);
-            pace(&[(std::time::Duration::ZERO, 0), (span, observation.tokens)])
+            pace(&[(Duration::ZERO, 0), (span, observation.tokens)])
         };
         let complete = matches!(fate, Fate::Answered | Fate::Invalid);
         let pace =

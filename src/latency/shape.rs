@@ -12,7 +12,7 @@ use super::seen::{Fate, Seen};
 use super::window::Tally;
 
 /// Points of a law that is handed out.
-pub const POINTS: usize = 40;
+pub const POINTS: usize = 64;
 /// Before anything is seen: by how much the first token of a late attempt, and each token of a slow one, takes longer
 /// (published measurements of 1.2 million calls: medians of 5 and 4.7).
 pub const LATE_FACTOR: LogNormal = LogNormal { mean: 1.609_437_912, spread: 0.60 };

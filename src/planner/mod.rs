@@ -57,10 +57,10 @@ pub struct Pilot {
     pub times: Vec<Vec<Option<Times>>>,
     /// By how much the latest minutes are slower than the weeks before, on all paths at once; 1 is as ever.
     pub shock: f64,
-    /// How attempts on the plan's paths go; `None` where a pilot was put together by hand.
-    pub laws: Option<Arc<Laws>>,
     /// What the planner decides by; `None` where it leaves that to the rules.
     pub tables: Option<Arc<tables::Tables>>,
+    /// How attempts on the plan's paths go; `None` where a pilot was put together by hand.
+    pub laws: Option<Arc<Laws>>,
 }
 
 impl Pilot {

@@ -291,8 +291,15 @@ impl<'a> Driver<'a> {
     }
 
     /// What the attempts of the latest run have shown, each to its true end.
-    pub fn observations(&self, run: u64) -> impl Iterator<Item = Observation> {
-        self.flights.iter().map(move |flight| self.observation(flight, run))
+    pub fn observations(&self, run: u64) -> impl Iterator<Item = (PathIx, Observation)> {
+        let path = |flight: &Flight| PathIx(u16::from(flight.path));
+        self.flights.iter().map(move |flight| (path(flight), self.observation(flight, run)))
+    }
+
+    /// Forgets the latest run.
+    pub fn forget(&mut self) {
+        self.flights.clear();
+        self.used.fill([0; PATHS as usize]);
     }
 
     /// What an attempt would have shown that no machine asked for: a step's further one on that path.

@@ -15,8 +15,8 @@ use crate::domain::plan::{
 };
 use crate::domain::time::Timestamp;
 
-/// An answer's bound, as a multiple of its median: beyond the largest of a hundred thousand draws.
-const BOUND: f64 = 2.0;
+/// An answer's bound, as a multiple of its median: beyond the largest of a million draws.
+const BOUND: f64 = 2.5;
 /// Dollars of a million output tokens of the flagship; prices matter relative to each other only.
 const DOLLARS: f64 = 10.0;
 /// The reserve before a deadline is 1 % of it, but at least and at most so much.
@@ -114,7 +114,7 @@ fn step_plan(setting: &Setting<'_>, step: usize) -> StepPlan {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "at most two million, as the file is checked"
+        reason = "at most 2.5 million, as the file is checked"
     )]
     let max_tokens = (class.out_tokens * BOUND).ceil() as u32;
     StepPlan {

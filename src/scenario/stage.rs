@@ -174,7 +174,9 @@ impl Stage {
         let trust = Trust::off_by(&setting, terms.distrust);
         let mut driver = Driver::new(setting, &cell.workflow, cell.deadline_s, &trust);
         match terms.curves {
-            Curves::Learned => warmup::learn(&mut driver, contender, &Warmup::of(&self.file)),
+            Curves::Learned => {
+                warmup::learn(&mut driver, contender, &Warmup::of(&self.file));
+            }
             Curves::Given => warmup::give(&mut driver, contender),
         }
         driver

@@ -103,3 +103,5 @@ fn what_is_wrong_with_a_file_is_told_at_its_place() {
     let cells = r#"{"cells": [{"scenario": "calm", "workflow": "chain4", "deadline_s": 75}],"#;
     assert!(told("{", cells).starts_with("/cells/0: names a scenario or workflow"));
 }
+
+mod drive;
