@@ -15,6 +15,7 @@ use super::learned::Times;
 use super::purse::Purse;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
+use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
 use crate::provider::Broken;
 use crate::run::{Effect, Launch, Run};
@@ -225,7 +226,12 @@ impl Loop {
         };
         let draining = self.lessons.drains.as_ref().and_then(|drains| {
             self.shared.with_run(|run| {
-                let seen = run.observe(attempt)?;
+                // Who has withdrawn or waited in vain is owed that nothing goes on.
+                let well = match run.outcome() {
+                    None | Some(Outcome::Delivered | Outcome::Degraded { .. }) => true,
+                    Some(Outcome::Failed(_) | Outcome::Cancelled) => false,
+                };
+                let seen = run.observe(attempt).filter(|_| well)?;
                 // Nobody waits for the place it keeps.
                 let calm = self.lanes.get(&seen.provider).is_some_and(|lane| lane.is_calm());
                 let plan = run.workflow().plan.clone();

@@ -129,6 +129,22 @@ async fn losers_that_cost_nothing_more_or_are_one_too_many_are_closed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nothing_goes_on_of_a_call_that_was_withdrawn_or_is_late() {
+    let (a, b) = (silent(), silent());
+    let host = learning(&a, &b, None, 1);
+    let handle = host.start(&one_step(40), text("it"), &CallOptions::default()).unwrap();
+    sleep(Duration::from_secs(15)).await;
+    assert_eq!((a.open(), b.open()), (1, 1));
+    handle.cancel();
+    handle.finished().await;
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!((a.open(), b.open()), (0, 0));
+    finish(&host, &one_step(40), text("another")).await;
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!((a.open(), b.open()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_learned_outlives_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let file = CurveStore::at(folder.path());
