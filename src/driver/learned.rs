@@ -126,12 +126,16 @@ impl Times {
             let stale = kept.version != version && now.since(kept.made_at) >= FRESH;
             if stale && !std::mem::replace(&mut kept.making, true) {
                 let (learned, workflow) = (learned.clone(), workflow.clone());
-                tasks.spawn_blocking(move || learned.make(&workflow));
+                tasks.spawn_blocking(move || learned.make(&workflow, true));
             }
             return Some(kept.pilot.clone());
         }
         drop(state);
-        Some(learned.make(workflow))
+        // The first is without tables, which are made for the runs that follow.
+        let first = learned.make(workflow, false);
+        let (learned, workflow) = (learned.clone(), workflow.clone());
+        tasks.spawn_blocking(move || learned.make(&workflow, true));
+        Some(first)
     }
 
     /// Writes the file where something was learned since and a while has passed; on `tasks`, as disks can be slow.
@@ -201,20 +205,22 @@ impl Learned {
         state.version += 1;
     }
 
-    /// Makes a pilot of what is known now, and keeps it for the runs that follow.
-    fn make(&self, workflow: &Workflow) -> Arc<Pilot> {
+    /// Makes a pilot of what is known now, and keeps it for the runs that follow. With the planner's tables it takes its
+    /// time.
+    fn make(&self, workflow: &Workflow, planned: bool) -> Arc<Pilot> {
         let (now, made_at) = (self.now(), self.clock.now());
         let state = self.state();
         let (book, version) = (state.book.clone(), state.version);
         drop(state);
-        let pilot = Arc::new(Pilot::of(&workflow.plan, &book, now));
-        let (name, pilot) = (workflow.name.clone(), pilot);
+        let pilot = Pilot::of(&workflow.plan, &book, now);
+        let pilot = if planned { pilot.planned(&workflow.plan) } else { pilot };
+        let (name, pilot) = (workflow.name.clone(), Arc::new(pilot));
         let kept = Kept {
             workflow: workflow.version.clone(),
             version,
             made_at,
             pilot: pilot.clone(),
-            making: false,
+            making: !planned,
         };
         let mut state = self.state();
         if state.pilots.len() >= PILOTS && !state.pilots.contains_key(&name) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::problem::Problem;
+use super::tables::Tables;
 use super::{Pilot, Quantiles, Times};
 use crate::domain::id::{ModelIx, PathIx, StepIx};
 use crate::domain::plan::{Plan, Work};
@@ -10,6 +12,9 @@ use crate::latency::book::Book;
 use crate::latency::curve::Part;
 use crate::latency::histogram::Histogram;
 use crate::latency::law::Laws;
+
+/// Attempts of a step on its first path from which on the planner decides: below, as for cutoffs, the rules do.
+const ENOUGH: f64 = 20.0;
 
 impl Pilot {
     /// What `book` says of `plan` at `now`, by the clock with which it was written.
@@ -22,6 +27,30 @@ impl Pilot {
         let mut pilot = Self { mark: 0, times, shock, laws: Some(Arc::new(laws)), tables: None };
         pilot.mark = pilot.content_mark();
         pilot
+    }
+
+    /// The same with the tables that the planner decides by, where enough is known for them: every step that asks a model
+    /// was measured [`ENOUGH`] times on its first path. Takes up to a second: not for a hot path.
+    #[must_use]
+    pub fn planned(self, plan: &Plan) -> Self {
+        let known = |step: StepIx| match &plan.step(step).work {
+            Work::Model { model, .. } => {
+                let first = plan.model(*model).paths.first();
+                let times = first.and_then(|path| self.times(step, *path));
+                times.is_some_and(|times| times.samples >= ENOUGH)
+            }
+            Work::Value => true,
+        };
+        let Some(laws) = self.laws.as_deref().filter(|_| plan.step_ixs().all(known)) else {
+            return self;
+        };
+        let problem = Problem::of(plan, laws);
+        let end = Plan::end_at(plan.deadline).since_start();
+        let Some(tables) = problem.and_then(|of| Tables::build(&of, laws, end)) else {
+            return self;
+        };
+        // Who is told more knows something else.
+        Self { mark: self.mark.rotate_left(1) ^ 1, tables: Some(Arc::new(tables)), ..self }
     }
 
     /// A hash over all it says, the same on every machine.

@@ -16,7 +16,9 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::Plan;
 use crate::domain::provider::ProviderSettings;
 use crate::domain::time::Timestamp;
+use crate::latency::book::Book;
 use crate::latency::law::Laws;
+use crate::planner::{Pilot, SharedPilot};
 use crate::provider::simulated::{Recordings, UnknownRegime};
 use crate::run::Run;
 use crate::trace::report::{AttemptReport, RunReport};
@@ -24,6 +26,8 @@ use crate::workflow::Workflow;
 
 /// The 97.5 % quantile of the normal distribution: intervals hold 95 %.
 const Z: f64 = 1.96;
+/// Tells the runs that others have learned from, from these.
+const BEFORE: u64 = 1 << 62;
 
 /// What is played: a workflow on simulated providers, with the inputs its runs take in turn.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub struct Trial {
     pub providers: Vec<ProviderSettings>,
     /// How the workflow's paths fare, where that was measured; else as each provider's regime has it.
     pub laws: Option<Arc<Laws>>,
+    /// What runs are told of times; nothing where it is as after a first start.
+    pub pilot: Option<SharedPilot>,
     /// What models are known to say.
     pub recordings: Arc<Recordings>,
     /// The first run's seed; each run has the next.
@@ -123,12 +129,30 @@ impl Trial {
         Self { workflow: Arc::new(workflow), laws: Some(laws), ..self }
     }
 
-    /// The same under another deadline. A caller can only shorten a workflow's; here the workflow's own is another.
+    /// The same under another deadline. A caller can only shorten a workflow's; here the workflow's own is another. Where
+    /// runs are told of times, the planner's tables are made anew.
     #[must_use]
     pub fn under(&self, deadline: Duration) -> Self {
         let plan = Plan { deadline, ..(*self.workflow.plan).clone() };
+        let pilot = self.pilot.as_ref().map(|pilot| {
+            let bare = Pilot { tables: None, ..(**pilot).clone() };
+            Arc::new(bare.planned(&plan))
+        });
         let workflow = Workflow { plan: Arc::new(plan), ..(*self.workflow).clone() };
-        Self { workflow: Arc::new(workflow), ..self.clone() }
+        Self { workflow: Arc::new(workflow), pilot, ..self.clone() }
+    }
+
+    /// The same with its runs told what `runs` runs before them have shown: those are other ones, one after another, and
+    /// nobody has told them anything.
+    ///
+    /// # Errors
+    /// A provider names a regime that there is not.
+    pub fn warmed(self, runs: u64) -> Result<Self, UnknownRegime> {
+        let before = Self { seed: self.seed ^ BEFORE, pilot: None, ..self.clone() };
+        let book = before.world(0, runs)?.learn(Book::new());
+        let now = self.apart.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX));
+        let pilot = Pilot::of(&self.workflow.plan, &book, now);
+        Ok(Self { pilot: Some(Arc::new(pilot)), ..self })
     }
 
     /// Plays the runs numbered `from` to `from + runs` in a world of their own.
@@ -136,24 +160,24 @@ impl Trial {
     /// # Errors
     /// A provider names a regime that there is not.
     pub fn play(&self, from: u64, runs: u64) -> Result<Vec<Sample>, UnknownRegime> {
+        Ok(self.world(from, runs)?.play().iter().map(Sample::of).collect())
+    }
+
+    fn world(&self, from: u64, runs: u64) -> Result<World, UnknownRegime> {
         let plan = &self.workflow.plan;
         let mut world = match &self.laws {
-            Some(laws) => {
-                World::measured(&self.providers, plan, laws, self.seed, &self.recordings)
-            }
+            Some(laws) => World::measured(&self.providers, plan, laws, self.seed, &self.recordings),
             None => World::of(&self.providers, &self.recordings)?,
         };
         for nth in 0..runs {
             let seed = self.seed.wrapping_add(from + nth);
             let at = usize::try_from(from + nth).unwrap_or(0) % self.inputs.len().max(1);
             let input = self.inputs.get(at).cloned().unwrap_or_default();
-            let workflow = self.workflow.clone();
-            let run =
-                Run::new(RunId::new(seed), workflow, input, self.workflow.plan.deadline, seed);
+            let run = Run::new(RunId::new(seed), self.workflow.clone(), input, plan.deadline, seed);
             let arrives = self.apart.saturating_mul(u32::try_from(nth).unwrap_or(u32::MAX));
-            world.arrive(run, Timestamp::after_start(arrives));
+            world.arrive(run.knowing(self.pilot.clone()), Timestamp::after_start(arrives));
         }
-        Ok(world.play().iter().map(Sample::of).collect())
+        Ok(world)
     }
 }
 

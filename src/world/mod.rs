@@ -19,6 +19,7 @@ use crate::domain::id::AttemptId;
 use crate::domain::plan::Plan;
 use crate::domain::provider::{Dialect, Limits, ProviderSettings};
 use crate::domain::time::Timestamp;
+use crate::latency::book::Book;
 use crate::latency::law::Laws;
 use crate::policy::door::{Ask, End};
 use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
@@ -83,6 +84,8 @@ pub struct World {
     waiting: BTreeMap<Place, (Guest, Launch)>,
     queue: BinaryHeap<Reverse<Due>>,
     foreseen: u64,
+    /// What its attempts have shown, where that is written down.
+    book: Option<Book>,
 }
 
 impl World {
@@ -140,6 +143,21 @@ impl World {
     /// Plays until every run has ended, and returns them in order of arrival.
     #[must_use]
     pub fn play(mut self) -> Vec<Ended> {
+        self.play_out();
+        let ended =
+            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
+        self.lodgers.into_iter().map(ended).collect()
+    }
+
+    /// Plays until every run has ended, and writes down in `book` what their attempts have shown.
+    #[must_use]
+    pub fn learn(mut self, book: Book) -> Book {
+        self.book = Some(book);
+        self.play_out();
+        self.book.unwrap_or_default()
+    }
+
+    fn play_out(&mut self) {
         while let Some(Reverse(due)) = self.queue.pop() {
             let now = due.at;
             match due.what {
@@ -154,9 +172,15 @@ impl World {
                 What::Open(provider) => self.admit(&provider, now),
             }
         }
-        let ended =
-            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
-        self.lodgers.into_iter().map(ended).collect()
+    }
+
+    /// Writes down what an attempt that has ended has shown.
+    fn observe(&mut self, guest: Guest, attempt: AttemptId, now: Timestamp) {
+        if let Some(book) = &mut self.book
+            && let Some(seen) = self.lodgers[guest.0].run.observe(attempt)
+        {
+            book.record(&seen, now.since_start());
+        }
     }
 
     fn foresee(&mut self, at: Timestamp, what: What) {
@@ -314,6 +338,9 @@ impl World {
         };
         let place = self.leave(guest, attempt, end, now);
         self.feed(guest, now, |run, at| run.replied(attempt, reply, at));
+        if place.is_some() {
+            self.observe(guest, attempt, now);
+        }
         // After the run has heard of it, as it is where each lives by itself.
         if let Some(place) = place {
             self.admit(&place.provider, now);
@@ -330,6 +357,7 @@ impl World {
             self.gates.withdraw(&place, &party);
         }
         if let Some(place) = self.leave(guest, attempt, End::Closed, now) {
+            self.observe(guest, attempt, now);
             self.admit(&place.provider, now);
         }
     }
