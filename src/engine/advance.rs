@@ -33,6 +33,7 @@ impl Machine {
             }
         }
         self.shed_hopeless(now);
+        self.shed_short(now);
     }
 
     /// Repeats until nothing more follows. Each pass moves at least one step or item forward in its life, so
@@ -44,6 +45,7 @@ impl Machine {
                 return;
             }
             let moved = self.close_at_cutoffs(now)
+                | self.heed_last_calls(now)
                 | self.cut_late(now)
                 | self.start_ready(now)
                 | self.launch_pending(now)
@@ -74,7 +76,8 @@ impl Machine {
         let active = step.active.iter().filter(|_| running);
         let nexts = active.filter_map(|item| step.items[item.at()].next.as_ref());
         let launch = nexts.filter(|next| !next.held).map(|next| next.choice.at).min();
-        [cutoff, launch].into_iter().flatten().min()
+        let last_call = u16::try_from(ix).ok().and_then(|ix| self.last_call(StepIx(ix)));
+        [cutoff, launch, last_call].into_iter().flatten().min()
     }
 
     fn close_at_cutoffs(&mut self, now: Timestamp) -> bool {
@@ -258,7 +261,7 @@ impl Machine {
         let reason = match &outcome {
             Outcome::Delivered | Outcome::Degraded { .. } => Reason::AllEnded,
             Outcome::Cancelled => Reason::Withdrawn,
-            Outcome::Failed(_) if late => Reason::TimeUp { deadline: self.deadline },
+            Outcome::Failed(_) if late => self.late_reason(),
             Outcome::Failed(failure) => Reason::Failure { class: failure.class },
         };
         self.decide(now, None, None, Kind::Finish, reason);

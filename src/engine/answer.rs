@@ -29,7 +29,8 @@ impl Machine {
             let first = *state.first_token.get_or_insert(now);
             state.latest_token = Some(now);
             state.emitted = state.emitted.max(tokens);
-            state.flow.stream.push(now.since(first), state.emitted);
+            state.pace.stream.push(now.since(first), state.emitted);
+            self.note_flow(attempt, now);
         }
     }
 
@@ -73,6 +74,7 @@ impl Machine {
         self.note_ended(attempt, if refused { Ended::Refused } else { Ended::Failed }, now);
         self.settle(attempt, usage, AttemptEnd::Failed, now);
         self.note_overflow(attempt, &failure);
+        self.note_failure(attempt, failure.class);
         self.close_paths(self.attempts[attempt.at()].spec.path, &failure, now);
         self.in_trouble(attempt, failure, 0, now);
     }

@@ -12,6 +12,9 @@ use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
 use crate::policy::permit::Traffic;
+use timing::Timing;
+
+pub mod timing;
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +152,15 @@ pub enum Away {
         /// For so long at least.
         wait: Duration,
     },
+    /// Its provider is sick in this run: late, slow, throttled or failing.
+    Suspect,
+    /// It is measured to be much slower than another.
+    Slower {
+        /// Its P95.
+        p95: Duration,
+        /// That of the other.
+        other: Duration,
+    },
 }
 
 impl fmt::Display for Away {
@@ -164,6 +176,10 @@ impl fmt::Display for Away {
             }
             Self::Line { wait } => {
                 return write!(f, "held up by its limits for {} at least", show(*wait));
+            }
+            Self::Suspect => return f.write_str("slow or failing in this run"),
+            Self::Slower { p95, other } => {
+                return write!(f, "P95 {} against {}", show(*p95), show(*other));
             }
         };
         match class {
@@ -254,6 +270,8 @@ pub enum Reason {
     TooLong { path: PathIx, prompt_tokens: u64, room: u64 },
     /// A prompt that overflowed is to have so many tokens.
     Shrinks { prompt_tokens: u64, most: u64 },
+    /// By what is measured.
+    Timing(Timing),
 }
 
 /// A decision's reason in words.
@@ -364,6 +382,7 @@ impl fmt::Display for Words<'_> {
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
+            Reason::Timing(timing) => timing::Words(timing, self.plan).fmt(f),
             Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
             Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => self.of_planner(f),
         }

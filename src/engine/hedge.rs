@@ -20,11 +20,7 @@ impl Machine {
         let state = &self.attempts[attempt.at()];
         let sent = state.sent.filter(|_| !state.cut && state.ended.is_none())?;
         let (step, item) = self.place(attempt);
-        let (Hedge::After { after: After::Fixed(after), .. }, Phase::Running) =
-            (self.policy(step)?.0.hedge, self.steps[step.at()].phase)
-        else {
-            return None;
-        };
+        let after = state.early_after.filter(|_| self.steps[step.at()].phase == Phase::Running)?;
         let alone = self.racing(step, item) == 1
             && self.steps[step.at()].items[item.at()].next.is_none()
             && state.early != Early::Launched
@@ -60,12 +56,9 @@ impl Machine {
     fn plan_early(&mut self, attempt: AttemptId, now: Timestamp) -> bool {
         let (step, item) = self.place(attempt);
         let Some((policy, _)) = self.policy(step) else { return false };
-        let (Hedge::After { after: After::Fixed(after), .. }, delay) =
-            (policy.hedge, policy.swap_delay)
-        else {
-            return false;
-        };
+        let delay = policy.swap_delay;
         let state = &self.attempts[attempt.at()];
+        let Some(after) = state.early_after else { return false };
         let trouble = Trouble::Unanswered { after, flowing: state.first_token.is_some() };
         let planned = match self.early_refusal(attempt) {
             Some(reason) => Err(reason),
@@ -109,6 +102,9 @@ impl Machine {
 
     /// Why no attempt may be launched beside this one: its quota bears no more.
     pub(super) fn early_refusal(&self, attempt: AttemptId) -> Option<Reason> {
+        if let Some(reason) = self.shock_refusal() {
+            return Some(reason);
+        }
         let path = self.attempts[attempt.at()].spec.path;
         let share = self.max_extra(attempt)?;
         let traffic = self.traffic_of(path);
@@ -143,6 +139,9 @@ impl Machine {
     pub(super) fn note_unmeasured(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
         let Some((policy, _)) = self.policy(step) else { return };
         let Hedge::After { after: After::Percentile(percent), .. } = policy.hedge else { return };
+        if self.attempts.last().is_some_and(|attempt| attempt.early_after.is_some()) {
+            return;
+        }
         let before = self.attempts.split_last().map_or(&[][..], |(_, before)| before);
         if !before.iter().any(|attempt| attempt.spec.step == step) {
             let reason = Reason::Unmeasured { percent };

@@ -1,9 +1,10 @@
 //! Launching: first attempts of items in turn, follow-ups when their time has come, each within attempts,
 //! race and budget.
 
+use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
 use super::planned;
-use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase};
+use super::state::{AttemptState, Early, ItemPhase, Next, Pace, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -12,7 +13,6 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
 use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
-use crate::policy::cutoff;
 use crate::policy::fallback::{Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
 
@@ -195,13 +195,9 @@ impl Machine {
             let open = items.saturating_sub(state.good).saturating_sub(state.bad);
             open.div_ceil(each.max_parallel.max(1))
         });
-        let share = self.shares.share(step, self.end_at.since(now), waves);
-        let Some((policy, max_tokens)) = self.policy(step) else { return };
-        let limits = if self.is_planned(step) {
-            cutoff::Limits::default()
-        } else {
-            cutoff::decide(policy.cutoff, share)
-        };
+        let Some((_, max_tokens)) = self.policy(step) else { return };
+        let (limits, flow) = self.limits(step, choice.path, waves, now);
+        let early_after = self.early_after(step, choice.path);
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.bound(max_tokens);
         let state = self.steps[step.at()].item(item);
@@ -239,9 +235,13 @@ impl Machine {
             first_token: None,
             latest_token: None,
             emitted: 0,
-            flow: Flow::default(),
+            pace: Pace::default(),
             prompt_tokens,
             limits,
+            flow,
+            projected: None,
+            late: None,
+            early_after,
             cut: false,
             early: Early::Open,
             planned: next,
@@ -289,6 +289,10 @@ impl Machine {
             return Reason::Planned { path, after, worth };
         }
         match next.after {
+            Some((from, Trouble::Cut(_))) if self.attempts[from.at()].late.is_some() => {
+                let late = self.attempts[from.at()].late;
+                late.map_or(Reason::NoPath, |late| Reason::Timing(Timing::Joins { path, late }))
+            }
             Some((from, trouble)) => {
                 let from = self.attempts[from.at()].spec.path;
                 let passed = self.passed_over(model, path, Some(from), now);
@@ -300,7 +304,11 @@ impl Machine {
                 Reason::SentBack { path, revision: self.steps[step.at()].revisions, of }
             }
             None => {
+                if let Some(hurry) = self.hurry_reason(step, next, now) {
+                    return hurry;
+                }
                 let passed = self.passed_over(model, path, None, now);
+                let passed = passed.or_else(|| self.passed_by_rank(step, model, path));
                 Reason::First { path, prompt_tokens, passed }
             }
         }

@@ -24,9 +24,14 @@ mod conclude;
 pub mod decision;
 mod hedge;
 mod launch;
+mod measure;
+mod observe;
+mod outlook;
 mod path;
 mod planned;
+mod prefer;
 mod reaction;
+mod shed;
 mod state;
 mod verdict;
 mod window;
@@ -48,7 +53,7 @@ use crate::policy::health::Why;
 use crate::policy::permit::Traffic;
 
 use decision::Decision;
-use state::{AttemptState, StepState};
+use state::{AttemptState, Next, StepState};
 
 pub use state::{AttemptView, StepView};
 
@@ -259,6 +264,8 @@ pub struct Machine {
     plan: Arc<Plan>,
     /// What was known of times when the run began; `None` where nothing was.
     pilot: Option<Arc<Pilot>>,
+    /// What the run makes of it.
+    measure: Option<measure::Measure>,
     shares: Shares,
     deadline: Duration,
     end_at: Timestamp,
@@ -312,6 +319,7 @@ impl Machine {
             decisions: Vec::new(),
             pilot: None,
             mind: None,
+            measure: None,
             plan,
         }
     }
@@ -320,7 +328,8 @@ impl Machine {
     #[must_use]
     pub fn with_pilot(self, pilot: Option<Arc<Pilot>>) -> Self {
         let tables = pilot.as_ref().and_then(|pilot| pilot.tables.clone());
-        Self { mind: tables.map(planned::Mind::new), pilot, ..self }
+        let measure = pilot.as_ref().map(|pilot| measure::Measure::of(&self.plan, pilot));
+        Self { mind: tables.map(planned::Mind::new), pilot, measure, ..self }
     }
 
     /// Takes in `event`, which happened at `now`, and says what to do. Times never go back.

@@ -148,6 +148,8 @@ impl Machine {
             Away::Line { wait } => {
                 format!("the limits before {label} let nothing through for {}", show(wait))
             }
+            // Passed over, and open all the same.
+            Away::Suspect | Away::Slower { .. } => return None,
         })
     }
 

@@ -124,8 +124,8 @@ impl Machine {
             age: state.sent.map_or(0.0, |sent| since(sent).as_secs_f64()),
             first_token: first.map(|first| first.as_secs_f64()),
             tokens,
-            rate: state.first_token.and_then(|first| state.flow.stream.rate(since(first))),
-            slow: state.flow.slow,
+            rate: state.first_token.and_then(|first| state.pace.stream.rate(since(first))),
+            slow: state.pace.slow,
         }
     }
 
@@ -149,7 +149,7 @@ impl Machine {
                 let mut look = self.look(attempt, now);
                 if !look.slow && tables.is_slow(&look) {
                     look.slow = true;
-                    self.attempts[attempt.at()].flow.slow = true;
+                    self.attempts[attempt.at()].pace.slow = true;
                 }
                 looks.push(look);
             }

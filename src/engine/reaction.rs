@@ -1,6 +1,7 @@
 //! What an attempt in trouble leads to: a cut, another attempt, waiting for a rival, or the item's failure.
 
 use super::Machine;
+use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
 use super::state::Next;
 use crate::domain::failure::{Failure, FailureClass};
@@ -10,7 +11,7 @@ use crate::domain::plan::{OnSlow, PathPlan};
 use crate::domain::time::{Timestamp, show};
 use crate::policy::closing::{self, Closing};
 use crate::policy::cutoff::Signal;
-use crate::policy::fallback::{self, Choice, NoWay, Reaction, Told, Trouble, View};
+use crate::policy::fallback::{self, Choice, Known, NoWay, Reaction, Told, Trouble, View};
 
 impl Machine {
     /// An attempt has failed or its answer was invalid: waits for another that is relied on, or reacts.
@@ -107,6 +108,8 @@ impl Machine {
         };
         let (in_flight, used) = (paths(true), paths(false));
         let unfit = self.unfit(step, item);
+        let (suspect, usual) = self.known_of(step);
+        let left = self.time_for(step, now);
         let of = &self.attempts[attempt.at()];
         let may_swap = state.swaps < policy.max_swaps;
         let view = View {
@@ -123,11 +126,14 @@ impl Machine {
             took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
             line_for: &self.line_for,
+            known: Known { suspect: &suspect, usual: &usual, left },
             end_at: self.end_at,
             now,
         };
         match fallback::decide(&view, trouble) {
-            Reaction::Launch(choice) if choice.at < self.end_at => Ok(choice),
+            Reaction::Launch(choice) if choice.at < self.end_at => {
+                self.in_vain(step, choice.path, choice.at).map_or(Ok(choice), Err)
+            }
             Reaction::GiveUp(NoWay::Policy) => Err(Reason::ByPolicy { class: trouble.class() }),
             Reaction::Launch(_) | Reaction::Wait | Reaction::GiveUp(NoWay::Path) => {
                 let swaps = state.swaps;
@@ -199,6 +205,10 @@ impl Machine {
         for attempt in self.in_flight.clone() {
             let due = self.attempts[attempt.at()].cut_due();
             let Some((_, signal)) = due.filter(|(at, _)| *at <= now) else { continue };
+            if signal == Signal::TooSlow && self.nearly_done(attempt, now) {
+                moved = true;
+                continue;
+            }
             self.cut(attempt, signal, now);
             moved = true;
             if self.outcome.is_some() {
@@ -210,18 +220,17 @@ impl Machine {
 
     fn cut(&mut self, attempt: AttemptId, signal: Signal, now: Timestamp) {
         let (step, item) = self.place(attempt);
+        let late = self.lateness(attempt, signal);
+        self.note_wait(attempt, now);
+        if late.is_some_and(|late| self.stays_alone(attempt, late, now)) {
+            return;
+        }
         let state = &mut self.attempts[attempt.at()];
-        state.cut = true;
+        (state.cut, state.late) = (true, late);
         let path = state.spec.path;
-        let after = match signal {
-            Signal::NoFirstToken => {
-                [state.limits.first_token, state.limits.total].into_iter().flatten().min()
-            }
-            Signal::Stalled => state.limits.idle,
-            Signal::TooSlow => state.limits.total,
-        };
-        let after = after.unwrap_or_default();
-        let reason = Reason::Late { path, signal, after, automatic: state.limits.automatic };
+        let (after, automatic) = (state.limits.after(signal), state.limits.automatic);
+        let cold = Reason::Late { path, signal, after, automatic };
+        let reason = late.map_or(cold, |late| Reason::Timing(Timing::Cut(late)));
         self.decide(now, Some(step), Some(item), Kind::Cut, reason);
         let fails = self.policy(step).is_some_and(|(policy, _)| policy.on.slow == OnSlow::Fail);
         if fails {

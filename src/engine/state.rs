@@ -1,7 +1,10 @@
 //! What the machine remembers of steps, items and attempts.
 
+use std::time::Duration;
+
 use super::AttemptSpec;
 use super::decision::Worth;
+use super::decision::timing::Late;
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx};
 use crate::domain::message::Usage;
@@ -10,6 +13,7 @@ use crate::domain::outcome::{AttemptEnd, Status};
 use crate::domain::plan::{StepPlan, Work};
 use crate::domain::time::Timestamp;
 use crate::latency::stream::Stream;
+use crate::policy::cutoff::measured::Projection;
 use crate::policy::cutoff::{Limits, Seen, Signal};
 use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::Reservation;
@@ -117,12 +121,27 @@ pub(super) enum ItemPhase {
     Bad,
 }
 
-/// How an attempt's tokens come.
+/// How an attempt's tokens have come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct Pace {
     pub(super) stream: Stream,
     /// Whether it has ever been seen to be slow.
     pub(super) slow: bool,
+}
+
+/// What the stream of an attempt is held against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// Tokens of its answer, at the median.
+    pub(super) expected: f64,
+    /// The usual tokens a second.
+    pub(super) usual: f64,
+    /// Of 100 first tokens 99 have come by then.
+    pub(super) late: Duration,
+    /// Seconds that the quickest fresh attempt would take; infinite where there can be none.
+    pub(super) gain: f64,
+    /// Whether its total was extended, because it was about to finish.
+    pub(super) extended: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -134,9 +153,17 @@ pub(super) struct AttemptState {
     pub(super) first_token: Option<Timestamp>,
     pub(super) latest_token: Option<Timestamp>,
     pub(super) emitted: u64,
-    pub(super) flow: Flow,
+    pub(super) pace: Pace,
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
+    /// What its stream is held against, where its limits were measured.
+    pub(super) flow: Option<Flow>,
+    /// When it was seen that it will not be done in time, and how.
+    pub(super) projected: Option<(Timestamp, Signal, Projection)>,
+    /// How it was late by what is measured, once it was cut.
+    pub(super) late: Option<Late>,
+    /// When it is joined by another before its cutoff, counted from sending.
+    pub(super) early_after: Option<Duration>,
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
     pub(super) early: Early,
@@ -359,6 +386,8 @@ impl AttemptState {
     pub(super) fn cut_due(&self) -> Option<(Timestamp, Signal)> {
         let sent = self.sent.filter(|_| !self.cut && self.ended.is_none())?;
         let (first_token, latest_token) = (self.first_token, self.latest_token);
-        self.limits.due(&Seen { sent, first_token, latest_token })
+        let limit = self.limits.due(&Seen { sent, first_token, latest_token });
+        let projected = self.projected.map(|(at, signal, _)| (at, signal));
+        [projected, limit].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }

@@ -105,6 +105,7 @@ impl Machine {
         };
         self.decide(now, Some(step), None, kind, reason);
         self.out.push(Action::Close { step, status });
+        self.note_closed(step, status);
         if let Some(judged) = self.plan.step(step).validates {
             self.judge_ended(step, judged, status, now);
         }

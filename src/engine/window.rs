@@ -60,6 +60,7 @@ impl Machine {
         match self.roomy(step, item, self.windows_of(step, model), now) {
             None => self.too_long(step, item, model, now),
             Some((of, path)) if self.ready_at(path, now) < self.end_at => {
+                let (of, path) = self.hurried(step, item, (of, path), now).unwrap_or((of, path));
                 let at = self.open_at[path.at()].max(now);
                 if at > now
                     && let Some(first) = self.first_to_open(of, now)
@@ -91,7 +92,8 @@ impl Machine {
         models.into_iter().find_map(|model| {
             let paths = self.plan.model(model).paths.iter().copied();
             let taking = paths.filter(|path| self.takes(step, item, *path, 0));
-            let path = taking.min_by_key(|path| self.ready_at(*path, now))?;
+            let rank = |path| (self.ready_at(path, now), self.rank(step, model, path));
+            let path = taking.min_by_key(|path| rank(*path))?;
             Some((model, path))
         })
     }

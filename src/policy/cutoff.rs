@@ -2,13 +2,16 @@
 //!
 //! A cutoff never kills: it is the moment at which the next attempt is launched. Attempt clocks start when
 //! the request was sent. While nothing is measured, `auto` cuts on two signals only: no first token, and a
-//! stall; neither later than the step's share of the time left.
+//! stall; neither later than the step's share of the time left. What is measured is spent by [`measured`].
+
+pub mod measured;
 
 use std::time::Duration;
 
 use crate::domain::id::StepIx;
 use crate::domain::plan::{Cutoff, Plan, Work};
 use crate::domain::time::Timestamp;
+use measured::{Bases, Basis};
 
 /// `auto`, below 20 samples: the longest wait for a first token (the format's documentation).
 pub const COLD_FIRST_TOKEN: Duration = Duration::from_secs(10);
@@ -24,8 +27,10 @@ pub struct Limits {
     pub idle: Option<Duration>,
     /// From sending to the complete answer.
     pub total: Option<Duration>,
-    /// Whether they were written, or follow from the cold-start rule.
+    /// Whether they follow from a rule, or were written.
     pub automatic: bool,
+    /// What they were made of, where that was measured.
+    pub measured: Option<Bases>,
 }
 
 /// What an attempt failed to do in time.
@@ -35,8 +40,10 @@ pub enum Signal {
     NoFirstToken,
     /// Tokens came, and stopped.
     Stalled,
-    /// Tokens flow, but the answer is not complete.
+    /// Tokens flow, but the answer is not complete, or will not be in time.
     TooSlow,
+    /// The same, because they come at less than two thirds of the path's usual rate.
+    Sluggish,
 }
 
 impl std::fmt::Display for Signal {
@@ -45,6 +52,7 @@ impl std::fmt::Display for Signal {
             Self::NoFirstToken => "no first token",
             Self::Stalled => "no further token",
             Self::TooSlow => "no complete answer",
+            Self::Sluggish => "a slow stream",
         })
     }
 }
@@ -69,9 +77,10 @@ pub fn decide(cutoff: Cutoff, share: Duration) -> Limits {
             idle: Some(COLD_STALL.min(share)),
             total: None,
             automatic: true,
+            measured: None,
         },
         Cutoff::Fixed { first_token, idle, total } => {
-            Limits { first_token, idle, total, automatic: false }
+            Limits { first_token, idle, total, automatic: false, measured: None }
         }
     }
 }
@@ -90,6 +99,28 @@ impl Limits {
             (seen.sent + limit, signal)
         });
         [start, total].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// How long was waited where `signal` was seen.
+    #[must_use]
+    pub fn after(&self, signal: Signal) -> Duration {
+        let limit = match signal {
+            Signal::NoFirstToken => [self.first_token, self.total].into_iter().flatten().min(),
+            Signal::Stalled => self.idle,
+            Signal::TooSlow | Signal::Sluggish => self.total,
+        };
+        limit.unwrap_or_default()
+    }
+
+    /// What the measured cutoff was made of that has led to `signal`.
+    #[must_use]
+    pub fn basis(&self, signal: Signal) -> Option<Basis> {
+        let Bases { first_token, idle, total } = self.measured?;
+        Some(match signal {
+            Signal::NoFirstToken if first_token.after <= total.after => first_token,
+            Signal::Stalled => idle,
+            Signal::NoFirstToken | Signal::TooSlow | Signal::Sluggish => total,
+        })
     }
 }
 
@@ -128,7 +159,7 @@ impl Shares {
     }
 
     /// Which step waits for which, last steps first. Consumers of a judged step wait for its judge.
-    fn edges(plan: &Plan) -> impl Iterator<Item = (StepIx, StepIx)> {
+    pub(crate) fn edges(plan: &Plan) -> impl Iterator<Item = (StepIx, StepIx)> {
         plan.step_ixs().rev().flat_map(move |step| {
             plan.step(step).needs.iter().map(move |need| {
                 let judge = plan.step(need.step).judged_by.filter(|judge| *judge != step);

@@ -81,10 +81,35 @@ pub struct View<'a> {
     pub open_at: &'a [Timestamp],
     /// Per path: how long at least nobody is let through who lines up now; shorter: the rest has no line.
     pub line_for: &'a [Duration],
+    /// What is measured of the paths.
+    pub known: Known<'a>,
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
     pub now: Timestamp,
+}
+
+/// What is measured of the paths, for this step; nothing by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// Per path: whether its provider is sick in this run. Shorter: the rest is well.
+    pub suspect: &'a [bool],
+    /// Per path: the median of its complete answers. Shorter: nothing is known of the rest.
+    pub usual: &'a [Option<Duration>],
+    /// Time left for this step, when what follows it is taken off.
+    pub left: Option<Duration>,
+}
+
+impl Known<'_> {
+    fn suspects(&self, path: PathIx) -> bool {
+        self.suspect.get(path.at()).copied().unwrap_or(false)
+    }
+
+    /// Whether an answer usually comes in time; also where nothing is known.
+    fn fits(&self, path: PathIx) -> bool {
+        let usual = self.usual.get(path.at()).copied().flatten();
+        self.left.zip(usual).is_none_or(|(left, usual)| usual <= left)
+    }
 }
 
 /// What to launch.
@@ -150,11 +175,23 @@ fn after_cut(view: &View<'_>, signal: Signal) -> Reaction {
     let faster = match (view.policy.on.slow, signal) {
         (OnSlow::Fail, _) => return Reaction::GiveUp(NoWay::Policy),
         (OnSlow::Faster, _) | (OnSlow::Auto, Signal::TooSlow) => true,
-        (OnSlow::Next, _) | (OnSlow::Auto, Signal::NoFirstToken | Signal::Stalled) => false,
+        (OnSlow::Next, _)
+        | (OnSlow::Auto, Signal::NoFirstToken | Signal::Stalled | Signal::Sluggish) => false,
     };
-    let link = view.plan.model(view.model).faster.filter(|_| faster);
-    let quicker = link.and_then(|model| view.first_of(model, Cause::Faster, Told::Resume));
-    let choice = view.sooner(quicker, view.beside(signal));
+    let beside = view.beside(signal);
+    let choice = if faster {
+        // A quicker model on a sick provider is not quicker.
+        let (sound, sick) = view.quicker().map_or((None, None), |choice| {
+            if view.known.suspects(choice.path) {
+                (None, Some(choice))
+            } else {
+                (Some(choice), None)
+            }
+        });
+        view.sooner(sound, beside).or(sick)
+    } else {
+        view.or_quicker(beside)
+    };
     choice.map_or(Reaction::Wait, Reaction::Launch)
 }
 
@@ -284,11 +321,11 @@ impl View<'_> {
         ready_at(self.open_at, self.line_for, path, self.end_at, self.now)
     }
 
-    /// The best of `candidates`: ready now before ready later, unused before used, then in order.
+    /// The best of `candidates`: ready now before ready later, well before sick, unused before used, then in order.
     fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
         candidates
             .filter(|p| self.usable(*p))
-            .min_by_key(|p| (self.ready_at(*p), self.used.contains(p)))
+            .min_by_key(|p| (self.ready_at(*p), self.known.suspects(*p), self.used.contains(p)))
     }
 
     /// The best path of a linked model; never the one in trouble, which a link may share.
@@ -310,7 +347,7 @@ impl View<'_> {
             Signal::NoFirstToken | Signal::Stalled if !crowded => {
                 self.best([self.path].into_iter())
             }
-            Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow => None,
+            Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow | Signal::Sluggish => None,
         };
         let again = again.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Nothing));
         self.sooner(elsewhere, again)
@@ -318,7 +355,26 @@ impl View<'_> {
 
     /// Another path; the same one again, after a pause, where no other can be used sooner.
     fn next(&self, told: Told) -> Option<Choice> {
-        self.sooner(self.other(told), self.again(told))
+        self.or_quicker(self.sooner(self.other(told), self.again(told)))
+    }
+
+    /// The quicker model, where the policy allows it.
+    fn quicker(&self) -> Option<Choice> {
+        let allowed = matches!(self.policy.on.slow, OnSlow::Auto | OnSlow::Faster);
+        let model = self.plan.model(self.model).faster.filter(|_| allowed)?;
+        self.first_of(model, Cause::Faster, Told::Resume)
+    }
+
+    /// `way`; the quicker model where something is measured that speaks against it: its provider is sick, or its
+    /// answer would usually come too late. Also where there is no other way, once anything is measured.
+    fn or_quicker(&self, way: Option<Choice>) -> Option<Choice> {
+        let measured = self.known.left.is_some() || !self.known.suspect.is_empty();
+        let sound = way.filter(|c| !self.known.suspects(c.path) && self.known.fits(c.path));
+        if sound.is_some() || !measured {
+            return way;
+        }
+        let quicker = self.quicker().filter(|choice| !self.known.suspects(choice.path));
+        self.sooner(quicker, way)
     }
 
     /// Another path, never the same one.
@@ -345,7 +401,8 @@ impl View<'_> {
     /// After invalid output, where less time is left than the answer took: a repair on the quicker model. The same model
     /// takes about as long again, and a more capable one no less.
     fn in_time(&self) -> Option<Choice> {
-        let late = self.took.is_some_and(|took| self.now + took >= self.end_at);
+        let late = self.took.is_some_and(|took| self.now + took >= self.end_at)
+            || !self.known.fits(self.path);
         let allowed = matches!(self.policy.on.slow, OnSlow::Auto | OnSlow::Faster);
         let model = self.plan.model(self.model).faster.filter(|_| late && allowed)?;
         self.first_of(model, Cause::Faster, Told::Violations)
@@ -353,7 +410,9 @@ impl View<'_> {
 
     /// After invalid output: the more capable model, else a re-draw.
     fn better(&self) -> Option<Choice> {
-        self.sooner(self.stronger(Told::Violations), self.redraw())
+        let stronger = self.stronger(Told::Violations);
+        let (fits, late) = (stronger.filter(|choice| self.known.fits(choice.path)), stronger);
+        self.sooner(fits, self.redraw()).or(late)
     }
 
     /// Another path, told what was wrong; the same one where there is no other: it is well, only its answer

@@ -9,8 +9,10 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Hedge;
 use crate::domain::time::{Share, Timestamp};
+use crate::engine::decision::timing::{Alone, By, Late, Timing};
 use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words, Worth};
 use crate::policy::cutoff::Signal;
+use crate::policy::cutoff::measured::{Basis, Bound, Misses, Projection};
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
 use crate::policy::permit::Traffic;
@@ -59,6 +61,7 @@ fn place(reason: &Reason) -> usize {
         Reason::Planned { .. } => 35,
         Reason::Held { .. } => 36,
         Reason::NotWorth => 37,
+        Reason::Timing(_) => 38,
     }
 }
 
@@ -138,6 +141,40 @@ fn reasons() -> Vec<Reason> {
         Reason::Held { path: B },
         Reason::NotWorth,
     ]
+    .into_iter()
+    .chain(timings().into_iter().map(Reason::Timing))
+    .collect()
+}
+
+fn timings() -> Vec<Timing> {
+    let (needs, left) = (Duration::from_secs(41), Duration::from_secs(12));
+    let basis = |percent, bound| Basis {
+        after: Duration::from_millis(4_140),
+        percent,
+        time: Duration::from_millis(4_600),
+        factor: 900,
+        bound,
+    };
+    let late = |signal, bound| Late { path: A, signal, by: By::Cutoff(basis(95, bound)) };
+    let stuck = late(Signal::NoFirstToken, Bound::Factor);
+    let misses = Misses::Time(left);
+    let more = Duration::from_secs(18);
+    let projection = Projection { more, rate: 211, usual: 630, misses };
+    let slow = Late { by: By::Projection(projection), ..stuck };
+    vec![
+        Timing::Cut(stuck),
+        Timing::Cut(late(Signal::Stalled, Bound::Writing)),
+        Timing::Cut(late(Signal::TooSlow, Bound::Share)),
+        Timing::Cut(slow),
+        Timing::Joins { path: B, late: stuck },
+        Timing::Alone { late: stuck, why: Alone::Optional },
+        Timing::Alone { late: stuck, why: Alone::Shock(162) },
+        Timing::Shock { hundredths: 200 },
+        Timing::Short { needs, left },
+        Timing::LastCall { needs, left },
+        Timing::Vain { path: B, needs, left },
+        Timing::Hurried { path: B, own: A, usual: needs, left },
+    ]
 }
 
 #[test]
@@ -152,7 +189,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, 38);
+    assert_eq!(next, 39);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
@@ -202,6 +239,18 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no answer after 4.1 s on a/one; now on b/two: a right answer in time is worth 90.00 % waiting on and 95.00 % with it, its price of 0.21 % taken off
     the answer of b/two is valid; a more trusted one is about to come, and is waited for
     waiting for it would lower the chance of the rest
+    no first token on a/one by 4.1 s (P95 4.6 s × 0.9)
+    no further token on a/one for 4.1 s (a whole answer usually takes 4.6 s to write)
+    no complete answer on a/one by 4.1 s (its share of the time left; P95 4.6 s × 0.9)
+    too slow to finish on a/one: about 18 s more at 21 tokens/s, usually 63, and 12 s are left for it
+    no first token on a/one by 4.1 s (P95 4.6 s × 0.9); now on b/two
+    no first token on a/one by 4.1 s (P95 4.6 s × 0.9); the step is optional, so nothing joins it
+    no first token on a/one by 4.1 s (P95 4.6 s × 0.9); everything takes 1.6 times as long as usual, so one extra attempt is the most
+    everything takes 2 times as long as usual: no other attempt joins it before its cutoff
+    needs about 41 s on the critical path, 12 s are left
+    what is still to do takes 41 s at least, 12 s are left
+    b/two takes 41 s at least, 12 s are left for it
+    first attempt on b/two: a/one usually takes 41 s, 12 s are left for it
     ");
 }
 

@@ -109,6 +109,7 @@ impl Case {
             took: self.took,
             open_at: &self.open_at,
             line_for: &[],
+            known: Known::default(),
             end_at: END,
             now: NOW,
         };
