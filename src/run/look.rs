@@ -5,12 +5,11 @@ use serde_json::Value;
 use super::Run;
 use crate::domain::id::{AttemptId, PathIx, StepIx};
 use crate::domain::money::Usd;
-use crate::domain::outcome::AttemptEnd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Work;
 use crate::engine::{FAN_OUT_MAX, StepView};
 use crate::expression::Expression;
-use crate::latency::observation::{End, Observation};
+use crate::latency::observation::Observation;
 use crate::planner::SharedPilot;
 use crate::workflow::content::Expansion;
 use crate::workflow::{EachContent, StepContent};
@@ -38,28 +37,7 @@ impl Run {
     /// What an attempt that has ended has shown of its path; `None` before, and where it was never sent.
     #[must_use]
     pub fn observe(&self, attempt: AttemptId) -> Option<Observation> {
-        let view = self.machine.attempt(attempt)?;
-        let ((ended, end), sent) = (view.ended?, view.sent?);
-        let plan = &self.workflow.plan;
-        let step = plan.step(view.spec.step);
-        let class = view.failure.map(|failure| failure.class);
-        Some(Observation {
-            provider: plan.provider_of(view.spec.path).name.as_str().into(),
-            path: plan.path(view.spec.path).label.as_str().into(),
-            step: format!("{}/{}", plan.workflow, step.name).into(),
-            run: self.id.number(),
-            prompt_tokens: view.usage.input,
-            expected_tokens: f64::from(view.spec.max_tokens) * 0.4,
-            first_token: view.first_token.map(|at| at.since(sent)),
-            tokens: view.usage.output,
-            lasted: ended.since(sent),
-            stream: Vec::new(),
-            end: match (end, class) {
-                (AttemptEnd::Accepted, _) => End::Answered { valid: true },
-                (AttemptEnd::Failed, Some(class)) => End::Failed(class),
-                _ => End::Closed,
-            },
-        })
+        self.machine.observation(attempt, self.id.number())
     }
 
     /// What was known of times when it began; `None` where nothing was.
