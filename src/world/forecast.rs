@@ -28,6 +28,8 @@ use crate::workflow::Workflow;
 const Z: f64 = 1.96;
 /// Tells the runs that others have learned from, from these.
 const BEFORE: u64 = 1 << 62;
+/// How often they are told anew what was learned.
+const QUARTERS: u64 = 4;
 
 /// What is played: a workflow on simulated providers, with the inputs its runs take in turn.
 #[derive(Clone, Debug)]
@@ -142,17 +144,32 @@ impl Trial {
         Self { workflow: Arc::new(workflow), pilot, ..self.clone() }
     }
 
-    /// The same with its runs told what `runs` runs before them have shown: those are other ones, one after another, and
-    /// nobody has told them anything.
+    /// The same with its runs told what `runs` runs before them have shown. Those are other ones, one after another; the
+    /// first know nothing, and each quarter of them what those before it have shown, as it would be live.
     ///
     /// # Errors
     /// A provider names a regime that there is not.
     pub fn warmed(self, runs: u64) -> Result<Self, UnknownRegime> {
-        let before = Self { seed: self.seed ^ BEFORE, pilot: None, ..self.clone() };
-        let book = before.world(0, runs)?.learn(Book::new());
-        let now = self.apart.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX));
-        let pilot = Pilot::of(&self.workflow.plan, &book, now);
-        Ok(Self { pilot: Some(Arc::new(pilot)), ..self })
+        let mut before = Self { seed: self.seed ^ BEFORE, pilot: None, ..self.clone() };
+        let (mut book, mut now) = (Book::new(), Duration::ZERO);
+        let (each, mut from) = (runs.div_ceil(QUARTERS).max(1), 0);
+        while from < runs {
+            let some = each.min(runs - from);
+            book = before.world(from, some)?.learn(book, now);
+            now += self.apart.saturating_mul(u32::try_from(some).unwrap_or(u32::MAX));
+            from += some;
+            let pilot = Pilot::of(&self.workflow.plan, &book, now);
+            before.pilot = Some(Arc::new(pilot.planned(&self.workflow.plan)));
+        }
+        Ok(Self { pilot: before.pilot, ..self })
+    }
+
+    /// What `runs` runs show of times.
+    ///
+    /// # Errors
+    /// A provider names a regime that there is not.
+    pub fn learn(&self, runs: u64) -> Result<Book, UnknownRegime> {
+        Ok(self.world(0, runs)?.learn(Book::new(), Duration::ZERO))
     }
 
     /// Plays the runs numbered `from` to `from + runs` in a world of their own.

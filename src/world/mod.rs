@@ -11,6 +11,7 @@ mod gate;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gate::{Call, Gates, Place};
 
@@ -85,7 +86,7 @@ pub struct World {
     queue: BinaryHeap<Reverse<Due>>,
     foreseen: u64,
     /// What its attempts have shown, where that is written down.
-    book: Option<Book>,
+    book: Option<(Book, Duration)>,
 }
 
 impl World {
@@ -149,12 +150,13 @@ impl World {
         self.lodgers.into_iter().map(ended).collect()
     }
 
-    /// Plays until every run has ended, and writes down in `book` what their attempts have shown.
+    /// Plays until every run has ended, and writes down in `book` what their attempts have shown; by its clock the world
+    /// begins at `from`.
     #[must_use]
-    pub fn learn(mut self, book: Book) -> Book {
-        self.book = Some(book);
+    pub fn learn(mut self, book: Book, from: Duration) -> Book {
+        self.book = Some((book, from));
         self.play_out();
-        self.book.unwrap_or_default()
+        self.book.map(|(book, _)| book).unwrap_or_default()
     }
 
     fn play_out(&mut self) {
@@ -176,10 +178,10 @@ impl World {
 
     /// Writes down what an attempt that has ended has shown.
     fn observe(&mut self, guest: Guest, attempt: AttemptId, now: Timestamp) {
-        if let Some(book) = &mut self.book
+        if let Some((book, from)) = &mut self.book
             && let Some(seen) = self.lodgers[guest.0].run.observe(attempt)
         {
-            book.record(&seen, now.since_start());
+            book.record(&seen, *from + now.since_start());
         }
     }
 
