@@ -395,6 +395,7 @@ fn simulate_foretells_by_deadline_and_is_the_same_each_time() {
     let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
     let asked =
         ["simulate", "hello", "--regime", "busy", "--runs", "40", "--deadlines", "2s,3s,5s,15s"];
+    let asked = [&asked[..], &["--warmup", "0"]].concat();
     let left = bench.run(&[&asked[..], &["--set", "name=Ada"]].concat());
     assert_eq!((left.code, left.err.as_str()), (0, ""));
     insta::assert_snapshot!("simulate", left.out);

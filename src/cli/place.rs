@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::output;
 use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::definition::environment::Environment;
-use crate::store::RunStore;
+use crate::store::{CurveStore, RunStore};
 
 const DIR_HELP: &str = "Folder with punctual.yaml or workflows/. Default: $PUNCTUAL_DIR, else the current \
     folder where it holds one of these, else ~/.config/punctual, else the built-in examples";
@@ -162,6 +162,12 @@ impl State {
     #[must_use]
     pub fn store(&self) -> Option<RunStore> {
         self.folder().map(|folder| RunStore::at(&folder))
+    }
+
+    /// What was learned of times, kept there too.
+    #[must_use]
+    pub fn curves(&self) -> Option<CurveStore> {
+        self.folder().map(|folder| CurveStore::at(&folder))
     }
 }
 

@@ -51,10 +51,10 @@ impl Prior {
             None => ("", USUAL, usual()),
         };
         let none = Arc::new(Recordings::default());
-        let Ok(simulation) = Simulation::new(name, &settings, none) else {
+        let simulation = Simulation::new(name, &settings, none).ok();
+        let Some((path, provider, shape)) = simulation.and_then(|of| of.figures(model)) else {
             return Self { trust: known.profile.trust, ..Self::default() };
         };
-        let (path, provider, shape) = simulation.figures(model);
         let well = (1.0 - provider.p_error) * (1.0 - provider.p_hang) * (1.0 - path.p_garbage);
         Self {
             throttled: provider.p_429_burst * shape.p_429_in_burst,

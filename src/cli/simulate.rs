@@ -1,11 +1,8 @@
 //! `punctual simulate`: how often a workflow would answer in time, by deadline, and what it would cost.
 
 use std::collections::BTreeSet;
-use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use serde_json::Value;
@@ -15,14 +12,17 @@ use super::exit::Exit;
 use super::house::House;
 use super::live::Block;
 use super::output;
-use super::place::{Place, Regime, Simulated};
+use super::place::{Place, Regime, Simulated, State};
 use super::run::find;
 use super::scenarios;
 use super::terminal::{Terminal, clip};
 use crate::definition::config::{DEFAULT_REGIME, DEFAULT_SEED, REGIMES};
 use crate::domain::provider::Dialect;
 use crate::domain::time::parse_duration;
-use crate::driver::fitting;
+use crate::driver::clock::system_time;
+use crate::driver::{crew, fitting};
+use crate::latency::law::Laws;
+use crate::planner::Pilot;
 use crate::provider::simulated::{Recordings, UnknownRegime};
 use crate::workflow::Workflow;
 use crate::world::forecast::{Sample, Trial};
@@ -38,6 +38,8 @@ mod survey;
 const WORLD: u64 = 100;
 /// Runs a deadline where `--runs` does not say.
 const RUNS: u64 = 400;
+/// Runs that were learned from before, where `--warmup` does not say.
+const WARMUP: u64 = 200;
 /// Shares of the workflow's own deadline that are looked at where `--deadlines` does not say, in percent.
 const RANGE: [u32; 7] = [50, 65, 80, 100, 125, 150, 200];
 /// Least and greatest deadline of a workflow.
@@ -57,8 +59,8 @@ Examples:
 
 No model is asked and nothing is spent: many runs are played in virtual time by the code that
 runs live. Without --input, runs take the inputs of the workflow's cases in turn. A step answers as
-a case for that input has it, else by shape; how attempts fare is drawn from the regime. The same
-seed gives the same figures.";
+a case for that input has it, else by shape; how attempts fare is drawn from what was measured, or
+from a regime. The same seed gives the same figures.";
 
 /// Foretells how often a workflow answers in time, by deadline, and what it costs
 #[derive(Args, Debug)]
@@ -82,11 +84,14 @@ pub struct Simulate {
     /// Time between two calls
     #[arg(long, value_name = "30s", default_value = "30s", value_parser = pause)]
     every: Duration,
-    /// How paths fare: calm, pooled, busy, brownout, down, fastlong. Default: as punctual.yaml simulates them, else
-    /// pooled
+    /// How paths fare: calm, pooled, busy, brownout, down, fastlong. Default: as measured; as punctual.yaml simulates
+    /// them; pooled where neither
     #[arg(long, value_name = "REGIME", value_parser = clap::builder::PossibleValuesParser::new(REGIMES))]
     #[arg(hide_possible_values = true)]
     regime: Option<String>,
+    /// Runs of the regime that the server has learned times from before; 0 is a first start
+    #[arg(long, value_name = "N", default_value_t = WARMUP, value_parser = clap::value_parser!(u64).range(..=100_000))]
+    warmup: u64,
     /// Seeds the simulator's luck: the same seed draws the same
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -98,6 +103,16 @@ pub struct Simulate {
     json: bool,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    state: State,
+}
+
+/// What is played.
+struct Set {
+    house: House,
+    workflow: Arc<Workflow>,
+    /// What was measured of its times.
+    pilot: Option<(Pilot, Arc<Laws>)>,
 }
 
 fn deadline(text: &str) -> Result<Duration, String> {
@@ -127,23 +142,40 @@ impl Simulate {
     }
 
     async fn go(&self) -> Result<Exit, Exit> {
-        let (house, workflow) = self.house().await?;
+        let Set { house, workflow, pilot } = self.set().await?;
         let (inputs, from) = self.inputs(&house, &workflow)?;
+        let cases = house.catalog.cases.values().map(AsRef::as_ref);
         let trial = Trial {
             workflow: workflow.clone(),
             inputs,
             providers: house.catalog.configuration.providers.clone(),
-            recordings: Arc::new(Recordings::usual(
-                house.catalog.cases.values().map(AsRef::as_ref),
-            )),
+            laws: None,
+            pilot: None,
+            recordings: Arc::new(Recordings::usual(cases)),
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             apart: self.every,
         };
+        let no_world = |error| output::refuse(Exit::Usage, error);
+        let (trial, world) = match pilot {
+            Some((pilot, laws)) => {
+                let samples: f64 = pilot.times.iter().flatten().flatten().map(|t| t.samples).sum();
+                let trial = Trial { pilot: Some(Arc::new(pilot)), ..trial };
+                (trial.measured(laws), format!("As measured on {samples:.0} attempts"))
+            }
+            None if self.warmup == 0 => {
+                let world = format!("{}, nothing learned before", regimes(&trial));
+                (trial, world)
+            }
+            None => {
+                let world =
+                    format!("{}, learned from {} runs before", regimes(&trial), self.warmup);
+                (trial.warmed(self.warmup).map_err(no_world)?, world)
+            }
+        };
         let deadlines = self.range(workflow.plan.deadline)?;
-        let played = play(&trial, &deadlines, self.runs.unwrap_or(RUNS))
-            .map_err(|error| output::refuse(Exit::Usage, error))?;
+        let played = play(&trial, &deadlines, self.runs.unwrap_or(RUNS)).map_err(no_world)?;
         let rows: Vec<Row> = deadlines.iter().zip(played).map(Row::of).collect();
-        let survey = Survey::new(&workflow, rows, regimes(&trial), from, trial.seed);
+        let survey = Survey::new(&workflow, rows, world, from, trial.seed);
         if self.json {
             output::json(&survey.record());
         } else {
@@ -152,20 +184,29 @@ impl Simulate {
         Ok(Exit::Done)
     }
 
-    /// The folder with simulated providers.
-    async fn house(&self) -> Result<(House, Arc<Workflow>), Exit> {
+    /// What is played: the workflow on its own providers where their times are known, else on simulated ones.
+    async fn set(&self) -> Result<Set, Exit> {
         let workflow = self.workflow.as_deref().unwrap_or_default();
         if self.regime.is_none() {
             let plain = Simulated { seed: self.seed, ..Simulated::default() };
             let (house, workflow) = find(workflow, &self.place, &plain).await?;
             if house.simulated() {
-                return Ok((house, workflow));
+                return Ok(Set { house, workflow, pilot: None });
             }
+            if let Some(pilot) = measured(&workflow, &self.state) {
+                return Ok(Set { house, workflow, pilot: Some(pilot) });
+            }
+            output::note(format_args!(
+                "nothing is measured of the paths of '{0}' yet: regime {DEFAULT_REGIME} stands for them; \
+                 'punctual calibrate {0}' measures them",
+                workflow.name
+            ));
         }
         let regime = self.regime.as_deref().unwrap_or(DEFAULT_REGIME).to_owned();
         let simulate = Regime { simulate: Some(regime) };
         let simulated = Simulated { regime: simulate, seed: self.seed, speed: None };
-        find(workflow, &self.place, &simulated).await
+        let (house, workflow) = find(workflow, &self.place, &simulated).await?;
+        Ok(Set { house, workflow, pilot: None })
     }
 
     /// The inputs that runs take in turn, and where they are from.
@@ -205,6 +246,16 @@ impl Simulate {
     }
 }
 
+/// What was learned of a workflow's times; `None` where no attempt of it was.
+fn measured(workflow: &Workflow, state: &State) -> Option<(Pilot, Arc<Laws>)> {
+    let learned = state.curves()?.load().ok()?;
+    let now = system_time().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let pilot = Pilot::of(&workflow.plan, &learned.book, now);
+    let known = pilot.times.iter().flatten().flatten().any(|times| times.samples >= 1.0);
+    let laws = pilot.laws.clone().filter(|_| known)?;
+    Some((pilot, laws))
+}
+
 /// What the luck of the workflow's paths is drawn from, in words.
 fn regimes(trial: &Trial) -> String {
     let used = |name: &str| trial.workflow.plan.providers.iter().any(|one| one.name == name);
@@ -218,7 +269,7 @@ fn regimes(trial: &Trial) -> String {
         | Dialect::Gemini => None,
     });
     let regimes: BTreeSet<&str> = regimes.collect();
-    format!("regime {}", regimes.into_iter().collect::<Vec<_>>().join(", "))
+    format!("Regime {}", regimes.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// A deadline as people write one: whole seconds, above a minute in steps of 5, within what a workflow may have.
@@ -240,45 +291,27 @@ fn play(
     deadlines: &[Duration],
     runs: u64,
 ) -> Result<Vec<Vec<Sample>>, UnknownRegime> {
-    let trials: Vec<Trial> = deadlines.iter().map(|deadline| trial.under(*deadline)).collect();
+    let terminal = output::side_screen();
+    let mut block = Block::new(terminal);
+    let trials = crew::work(deadlines.len(), |at| trial.under(deadlines[at]), |_| {});
     // Longest first, so that no core is left with the longest at the end.
-    let mut jobs: Vec<(usize, u64, u64)> = Vec::new();
+    let mut jobs: Vec<(usize, u64)> = Vec::new();
     for of in (0..trials.len()).rev() {
         let worlds = (0..runs).step_by(usize::try_from(WORLD).unwrap_or(1));
-        jobs.extend(worlds.map(|from| (of, from, WORLD.min(runs - from))));
+        jobs.extend(worlds.map(|from| (of, from)));
     }
-    let next = AtomicUsize::new(0);
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
-    let (told, done) = mpsc::sync_channel(workers);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let (told, next, jobs, trials) = (told.clone(), &next, &jobs, &trials);
-            scope.spawn(move || {
-                while let Some((of, from, runs)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = trials.get(*of).map(|trial| trial.play(*from, *runs));
-                    // Nobody listens where another world could not be made.
-                    if told.send((*of, *from, played.unwrap_or(Ok(Vec::new())))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(told);
-        let terminal = output::side_screen();
-        let mut block = Block::new(terminal);
-        let mut worlds: Vec<Vec<(u64, Vec<Sample>)>> = vec![Vec::new(); trials.len()];
-        for (nth, (of, from, played)) in done.into_iter().enumerate() {
-            worlds[of].push((from, played?));
-            block.draw(&[bar(nth + 1, jobs.len(), terminal)]);
-        }
-        block.clear();
-        // In the order of runs, whichever core was first.
-        let in_order = |mut of: Vec<(u64, Vec<Sample>)>| {
-            of.sort_by_key(|(from, _)| *from);
-            of.into_iter().flat_map(|(_, samples)| samples).collect()
-        };
-        Ok(worlds.into_iter().map(in_order).collect())
-    })
+    let world = |at: usize| {
+        let (of, from) = jobs[at];
+        trials[of].play(from, WORLD.min(runs - from))
+    };
+    let draw = |done| block.draw(&[bar(done, jobs.len(), terminal)]);
+    let played = crew::work(jobs.len(), world, draw);
+    block.clear();
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); trials.len()];
+    for ((of, _), played) in jobs.iter().zip(played) {
+        samples[*of].extend(played?);
+    }
+    Ok(samples)
 }
 
 /// `▰▰▰▱▱▱ 3 of 12 worlds`.

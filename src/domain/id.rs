@@ -62,6 +62,12 @@ impl RunId {
         Self(format!("run_{bits:016x}"))
     }
 
+    /// The bits it was made of.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.0.get("run_".len()..).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    }
+
     /// Reads an id as clients send it back. `None` where it is not of the form that [`RunId::new`] makes.
     ///
     /// ```

@@ -5,14 +5,16 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::clock::Clock;
+use super::drain::{Came, Draining};
 use super::lane::{Lane, Slot};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::id::AttemptId;
 use crate::domain::message::Usage;
 use crate::domain::time::Timestamp;
+use crate::latency::observation::End;
 use crate::policy::rate::Told;
 use crate::provider::{Broken, Reply, Sink};
 use crate::run::Launch;
@@ -46,6 +48,7 @@ pub(super) async fn attempt(
     lane: Arc<Lane>,
     clock: Clock,
     run: mpsc::Sender<Message>,
+    mut let_go: oneshot::Receiver<Draining>,
 ) {
     let attempt = launch.attempt;
     let mut slot = match lane.enter(&launch).await {
@@ -58,23 +61,40 @@ pub(super) async fn attempt(
     if run.send(Message { attempt, news: News::Sent }).await.is_err() {
         return;
     }
+    let sent = clock.now();
     let most = 4 * u64::from(launch.exchange.max_tokens) + OVERRUN;
     let overrun = Arc::new(Notify::new());
     let stop = overrun.clone();
     let (arrived, left) = (Mutex::default(), Notify::new());
     let news = Gathering { attempt, run: &run, clock, arrived, left };
     let mut relay = Relay { news: &news, slot: &mut slot, most, overrun, corrected: None };
-    let mut reply = {
+    // Nobody listens any more where the run has let go of it: it is closed then, or goes on by itself.
+    let (mut draining, mut listens) = (None, true);
+    let reply = {
         let mut exchange = pin!(lane.provider().exchange(&launch.exchange, &mut relay));
         loop {
             tokio::select! {
                 biased;
-                () = stop.notified() => break Err(overrun_by(&launch, most)),
-                reply = &mut exchange => break reply,
-                () = news.left_behind() => news.tell(),
+                () = stop.notified() => break Some(Err(overrun_by(&launch, most))),
+                reply = &mut exchange => break Some(reply),
+                told = &mut let_go, if listens => {
+                    listens = false;
+                    draining = told.ok();
+                    news.arrived().muted = draining.is_some();
+                }
+                () = over(draining.as_ref(), clock) => break None,
+                () = news.left_behind(), if draining.is_none() => news.tell(),
             }
         }
     };
+    if let Some(draining) = draining {
+        let arrived = news.arrived();
+        let (first_token, tokens) = (arrived.first, arrived.tokens);
+        drop(arrived);
+        draining.tell(Came { sent, first_token, tokens, now: clock.now() }, end_of(reply.as_ref()));
+        return;
+    }
+    let Some(mut reply) = reply else { return };
     let tokens = news.arrived().tokens;
     if let Err(Broken { usage: usage @ None, .. }) = &mut reply
         && tokens > 0
@@ -90,6 +110,24 @@ pub(super) async fn attempt(
     let news = News::Replied(reply);
     // A run that has ended no longer listens; it has settled this attempt already.
     let _ = run.send(Message { attempt, news }).await;
+}
+
+/// When an attempt that goes on by itself must end.
+async fn over(draining: Option<&Draining>, clock: Clock) {
+    match draining {
+        Some(draining) => draining.over(clock).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// How an attempt ended that nobody listened to; `None` where it was closed. Whether its answer fits was looked at by
+/// nobody: it counts as valid, as nearly all are.
+fn end_of(reply: Option<&Result<Reply, Broken>>) -> End {
+    match reply {
+        None => End::Closed,
+        Some(Ok(_)) => End::Answered { valid: true },
+        Some(Err(broken)) => End::Failed(broken.failure.class),
+    }
 }
 
 /// Signs of life on their way to the run, passed on without ever waiting: what does not fit now goes along with the
@@ -110,6 +148,10 @@ struct Arrived {
     /// What of its text is not told yet.
     text: String,
     told: Option<Timestamp>,
+    /// When its first sign of life came.
+    first: Option<Timestamp>,
+    /// Whether nobody listens any more.
+    muted: bool,
 }
 
 struct Relay<'a> {
@@ -139,6 +181,10 @@ impl Gathering<'_> {
     fn tell(&self) {
         let now = self.clock.now();
         let mut arrived = self.arrived();
+        if arrived.muted {
+            arrived.text.clear();
+            return;
+        }
         let lately = arrived.told.is_some_and(|told| now.since(told) < GATHER);
         let place = if lately { None } else { self.run.try_reserve().ok() };
         let Some(place) = place else {
@@ -148,6 +194,12 @@ impl Gathering<'_> {
         let (tokens, text) = (arrived.tokens.max(1), std::mem::take(&mut arrived.text));
         place.send(Message { attempt: self.attempt, news: News::Emitted { tokens, text } });
         arrived.told = Some(now);
+    }
+
+    /// The first sign of life has come, now or before.
+    fn begun(&self) {
+        let now = self.clock.now();
+        self.arrived().first.get_or_insert(now);
     }
 
     /// Waits until something has been left untold for a while: a stream may stop after its first words, and
@@ -166,6 +218,7 @@ impl Gathering<'_> {
 impl Sink for Relay<'_> {
     fn first_token(&mut self) {
         self.slot.alive();
+        self.news.begun();
         if self.news.arrived().told.is_none() {
             self.news.tell();
         }
@@ -173,6 +226,7 @@ impl Sink for Relay<'_> {
 
     fn piece(&mut self, text: &str, tokens: u64) {
         self.slot.alive();
+        self.news.begun();
         let mut arrived = self.news.arrived();
         arrived.tokens += tokens;
         if arrived.tokens > self.most {

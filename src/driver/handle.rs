@@ -167,6 +167,12 @@ impl RunHandle {
         &self.shared
     }
 
+    /// Tells what was known of times when the run began from anything else; `None` where nothing was.
+    #[must_use]
+    pub fn pilot_mark(&self) -> Option<u64> {
+        self.shared.with_run(|run| run.pilot().map(|pilot| pilot.mark))
+    }
+
     /// This caller no longer wants the result. The run is cancelled when the last of its callers says so,
     /// unless it has ended already. Returns at once.
     pub fn cancel(&self) {

@@ -8,16 +8,19 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use super::clock::{self, Clock};
-use super::drive::drive;
+use super::drain::Drains;
+use super::drive::{Lessons, drive};
 use super::handle::{RunHandle, Shared};
 use super::lane::Lanes;
+use super::learned::Times;
 use super::purse::{Day, NoMoney, Purse};
 use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
 use crate::domain::provider::ServerLimits;
+use crate::latency::book::Book;
 use crate::policy::permit::Guard;
 use crate::run::Run;
-use crate::store::RunStore;
+use crate::store::{CurveStore, RunStore};
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
 
@@ -31,6 +34,7 @@ pub struct Host {
     seed: Option<u64>,
     tasks: TaskTracker,
     day: Arc<Day>,
+    lessons: Lessons,
     state: Mutex<State>,
 }
 
@@ -96,7 +100,25 @@ impl Host {
         lanes.bound(limits.hedge_share.unwrap_or(Guard::SHARE));
         let day = Arc::new(Day::new(limits.usd_per_day, today, spent));
         let state = State { lanes: Arc::new(lanes), limits, register: Register::default() };
-        Self { clock, store, seed, tasks: TaskTracker::new(), day, state: Mutex::new(state) }
+        let (tasks, lessons) = (TaskTracker::new(), Lessons::default());
+        Self { clock, store, seed, tasks, day, lessons, state: Mutex::new(state) }
+    }
+
+    /// The same host, learning from its runs how long attempts take, and telling new runs. `file` is where that is kept
+    /// over restarts; of `drain` attempts that have lost and are paid for anyway one is read to its end, none where it
+    /// is 0.
+    #[must_use]
+    pub fn learning(self, file: Option<CurveStore>, drain: u64) -> Self {
+        let times = Arc::new(Times::new(self.clock, file));
+        let drains =
+            (drain > 0).then(|| Arc::new(Drains::new(drain, self.tasks.clone(), times.clone())));
+        Self { lessons: Lessons { times: Some(times), drains }, ..self }
+    }
+
+    /// All it has learned of times.
+    #[must_use]
+    pub fn book(&self) -> Book {
+        self.lessons.times.as_ref().map(|times| times.book()).unwrap_or_default()
     }
 
     /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the
@@ -135,6 +157,8 @@ impl Host {
         let deadline = options.deadline.map_or(workflow.plan.deadline, |own| {
             own.clamp(Duration::from_millis(100), workflow.plan.deadline)
         });
+        let pilot = self.lessons.times.as_ref();
+        let pilot = pilot.and_then(|times| times.pilot(workflow, &self.tasks));
         let mut state = self.state();
         let key = state.register.key(workflow, &input);
         if !options.fresh
@@ -149,7 +173,8 @@ impl Host {
         let reused = if options.fresh { Vec::new() } else { state.register.continued(key) };
         let id = RunId::new(random());
         let seed = self.seed.unwrap_or_else(random);
-        let mut run = Run::new(id, workflow.clone(), input, deadline, seed);
+        let run = Run::new(id, workflow.clone(), input, deadline, seed);
+        let mut run = run.knowing(pilot);
         if options.content {
             run.keep_content();
         }
@@ -190,6 +215,16 @@ impl Host {
     /// Refuses new runs, gives those in flight `grace` to end, then cancels them and waits for their tasks.
     pub async fn drain(&self, grace: Duration) {
         self.tasks.close();
+        if let Some(drains) = &self.lessons.drains {
+            drains.close();
+        }
+        self.end_runs(grace).await;
+        if let Some(times) = &self.lessons.times {
+            times.keep().await;
+        }
+    }
+
+    async fn end_runs(&self, grace: Duration) {
         if tokio::time::timeout(grace, self.tasks.wait()).await.is_ok() {
             return;
         }
@@ -210,7 +245,8 @@ impl Host {
     ) {
         let mut task = JoinSet::new();
         let purse = Purse::new(self.day.clone());
-        task.spawn(drive(handle.shared().clone(), lanes, purse, reused));
+        let lessons = self.lessons.clone();
+        task.spawn(drive(handle.shared().clone(), lanes, purse, reused, lessons));
         if let Some(Err(error)) = task.join_next().await {
             tracing::error!(run = %handle.id, %error, "the loop of a run broke");
             handle.shared().broke();
@@ -227,6 +263,9 @@ impl Host {
         }
         if !keep {
             handle.shared().forget();
+        }
+        if let Some(times) = &self.lessons.times {
+            times.keep_at_times(&self.tasks);
         }
         tracing::info!(
             run = %handle.id, workflow = %report.workflow, outcome = %report.outcome,

@@ -5,10 +5,12 @@
 mod attempt;
 pub mod clock;
 pub mod crew;
+mod drain;
 mod drive;
 mod handle;
 mod host;
 mod lane;
+mod learned;
 mod purse;
 mod register;
 

@@ -8,6 +8,7 @@ mod judge;
 mod learned;
 mod retry;
 mod stall;
+mod times;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

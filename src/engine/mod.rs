@@ -22,6 +22,7 @@ mod advance;
 mod answer;
 mod conclude;
 pub mod decision;
+pub mod foretold;
 mod hedge;
 mod launch;
 mod measure;

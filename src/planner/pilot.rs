@@ -13,6 +13,9 @@ use crate::latency::curve::Part;
 use crate::latency::histogram::Histogram;
 use crate::latency::law::Laws;
 
+/// Attempts of a step on its first path from which on the planner decides: below, as for cutoffs, the rules do.
+const ENOUGH: f64 = 20.0;
+
 impl Pilot {
     /// What `book` says of `plan` at `now`, by the clock with which it was written.
     #[must_use]
@@ -26,16 +29,28 @@ impl Pilot {
         pilot
     }
 
-    /// The same with the planner's tables for runs of `plan`, where the planner can take it on. That takes a while: not on
-    /// the way of a call.
+    /// The same with the tables that the planner decides by, where enough is known for them: every step that asks a model
+    /// was measured [`ENOUGH`] times on its first path. Takes up to a second: not for a hot path.
     #[must_use]
     pub fn planned(self, plan: &Plan) -> Self {
+        let known = |step: StepIx| match &plan.step(step).work {
+            Work::Model { model, .. } => {
+                let first = plan.model(*model).paths.first();
+                let times = first.and_then(|path| self.times(step, *path));
+                times.is_some_and(|times| times.samples >= ENOUGH)
+            }
+            Work::Value => true,
+        };
+        let Some(laws) = self.laws.as_deref().filter(|_| plan.step_ixs().all(known)) else {
+            return self;
+        };
+        let problem = Problem::of(plan, laws);
         let end = Plan::end_at(plan.deadline).since_start();
-        let tables = self.laws.as_ref().and_then(|laws| {
-            let problem = Problem::of(plan, laws)?;
-            Tables::build(&problem, laws, end)
-        });
-        Self { tables: tables.map(Arc::new), ..self }
+        let Some(tables) = problem.and_then(|of| Tables::build(&of, laws, end)) else {
+            return self;
+        };
+        // Who is told more knows something else.
+        Self { mark: self.mark.rotate_left(1) ^ 1, tables: Some(Arc::new(tables)), ..self }
     }
 
     /// A hash over all it says, the same on every machine.

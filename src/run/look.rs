@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::Run;
-use crate::domain::id::{AttemptId, StepIx};
+use crate::domain::id::{AttemptId, PathIx, StepIx};
 use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Work;
 use crate::engine::{FAN_OUT_MAX, StepView};
 use crate::expression::Expression;
+use crate::latency::observation::Observation;
+use crate::planner::SharedPilot;
 use crate::workflow::content::Expansion;
 use crate::workflow::{EachContent, StepContent};
 
@@ -30,6 +32,24 @@ impl Run {
     pub fn cost(&self, attempt: AttemptId) -> Option<Usd> {
         let attempt = self.machine.attempt(attempt)?;
         attempt.ended.map(|_| attempt.cost)
+    }
+
+    /// What an attempt that has ended has shown of its path; `None` before, and where it was never sent.
+    #[must_use]
+    pub fn observe(&self, attempt: AttemptId) -> Option<Observation> {
+        self.machine.observation(attempt, self.id.number())
+    }
+
+    /// What was known of times when it began; `None` where nothing was.
+    #[must_use]
+    pub fn pilot(&self) -> Option<&SharedPilot> {
+        self.machine.pilot()
+    }
+
+    /// The path of an attempt.
+    #[must_use]
+    pub fn path_of(&self, attempt: AttemptId) -> Option<PathIx> {
+        self.machine.attempt(attempt).map(|attempt| attempt.spec.path)
     }
 
     /// How many items a step that has not begun will have; `None` where its list waits for other steps. Items that

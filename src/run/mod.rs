@@ -32,6 +32,7 @@ use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Decision;
 use crate::engine::{Action, AttemptSpec, Event, Machine, Signals};
+use crate::planner::SharedPilot;
 use crate::policy::permit;
 use crate::policy::queue::Party;
 use crate::provider::{Broken, Exchange, Reply};
@@ -157,6 +158,13 @@ impl Run {
             signals: Signals::default(),
             journal: None,
         }
+    }
+
+    /// The same run, knowing what is known of times. To be told before it begins.
+    #[must_use]
+    pub fn knowing(mut self, pilot: Option<SharedPilot>) -> Self {
+        self.machine = self.machine.with_pilot(pilot);
+        self
     }
 
     /// Keeps what models are sent, so that the report shows it beside what they said. Off unless asked for: prompts

@@ -5,6 +5,7 @@
 //! taken is bounded. Records hold results, so the files are readable by their owner only. Lines that cannot
 //! be read (a half-written one, another version's) are skipped and counted, never fatal.
 
+mod curves;
 mod journals;
 mod lines;
 
@@ -18,6 +19,8 @@ use lines::Lines;
 
 /// A longer record is kept without its output and decisions.
 const LINE_MAX: usize = 1 << 20;
+
+pub use curves::{CurveStore, Learned};
 
 /// See the module.
 #[derive(Clone, Debug)]

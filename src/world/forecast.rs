@@ -16,6 +16,9 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::Plan;
 use crate::domain::provider::ProviderSettings;
 use crate::domain::time::Timestamp;
+use crate::latency::book::Book;
+use crate::latency::law::Laws;
+use crate::planner::{Pilot, SharedPilot};
 use crate::provider::simulated::{Recordings, UnknownRegime};
 use crate::run::Run;
 use crate::trace::report::{AttemptReport, RunReport};
@@ -23,6 +26,10 @@ use crate::workflow::Workflow;
 
 /// The 97.5 % quantile of the normal distribution: intervals hold 95 %.
 const Z: f64 = 1.96;
+/// Tells the runs that others have learned from, from these.
+const BEFORE: u64 = 1 << 62;
+/// How often they are told anew what was learned.
+const QUARTERS: u64 = 4;
 
 /// What is played: a workflow on simulated providers, with the inputs its runs take in turn.
 #[derive(Clone, Debug)]
@@ -33,6 +40,10 @@ pub struct Trial {
     pub inputs: Vec<Value>,
     /// Its providers; those that are not simulated have no part in it.
     pub providers: Vec<ProviderSettings>,
+    /// How the workflow's paths fare, where that was measured; else as each provider's regime has it.
+    pub laws: Option<Arc<Laws>>,
+    /// What runs are told of times; nothing where it is as after a first start.
+    pub pilot: Option<SharedPilot>,
     /// What models are known to say.
     pub recordings: Arc<Recordings>,
     /// The first run's seed; each run has the next.
@@ -109,12 +120,56 @@ pub struct Figures {
 }
 
 impl Trial {
-    /// The same under another deadline. A caller can only shorten a workflow's; here the workflow's own is another.
+    /// The same with its paths faring as `laws` have them, and every answer made up or recorded.
+    #[must_use]
+    pub fn measured(self, laws: Arc<Laws>) -> Self {
+        let mut plan = (*self.workflow.plan).clone();
+        for provider in &mut plan.providers {
+            provider.simulated = true;
+        }
+        let workflow = Workflow { plan: Arc::new(plan), ..(*self.workflow).clone() };
+        Self { workflow: Arc::new(workflow), laws: Some(laws), ..self }
+    }
+
+    /// The same under another deadline. A caller can only shorten a workflow's; here the workflow's own is another. Where
+    /// runs are told of times, the planner's tables are made anew.
     #[must_use]
     pub fn under(&self, deadline: Duration) -> Self {
         let plan = Plan { deadline, ..(*self.workflow.plan).clone() };
+        let pilot = self.pilot.as_ref().map(|pilot| {
+            let bare = Pilot { tables: None, ..(**pilot).clone() };
+            Arc::new(bare.planned(&plan))
+        });
         let workflow = Workflow { plan: Arc::new(plan), ..(*self.workflow).clone() };
-        Self { workflow: Arc::new(workflow), ..self.clone() }
+        Self { workflow: Arc::new(workflow), pilot, ..self.clone() }
+    }
+
+    /// The same with its runs told what `runs` runs before them have shown. Those are other ones, one after another; the
+    /// first know nothing, and each quarter of them what those before it have shown, as it would be live.
+    ///
+    /// # Errors
+    /// A provider names a regime that there is not.
+    pub fn warmed(self, runs: u64) -> Result<Self, UnknownRegime> {
+        let mut before = Self { seed: self.seed ^ BEFORE, pilot: None, ..self.clone() };
+        let (mut book, mut now) = (Book::new(), Duration::ZERO);
+        let (each, mut from) = (runs.div_ceil(QUARTERS).max(1), 0);
+        while from < runs {
+            let some = each.min(runs - from);
+            book = before.world(from, some)?.learn(book, now);
+            now += self.apart.saturating_mul(u32::try_from(some).unwrap_or(u32::MAX));
+            from += some;
+            let pilot = Pilot::of(&self.workflow.plan, &book, now);
+            before.pilot = Some(Arc::new(pilot.planned(&self.workflow.plan)));
+        }
+        Ok(Self { pilot: before.pilot, ..self })
+    }
+
+    /// What `runs` runs show of times.
+    ///
+    /// # Errors
+    /// A provider names a regime that there is not.
+    pub fn learn(&self, runs: u64) -> Result<Book, UnknownRegime> {
+        Ok(self.world(0, runs)?.learn(Book::new(), Duration::ZERO))
     }
 
     /// Plays the runs numbered `from` to `from + runs` in a world of their own.
@@ -122,18 +177,24 @@ impl Trial {
     /// # Errors
     /// A provider names a regime that there is not.
     pub fn play(&self, from: u64, runs: u64) -> Result<Vec<Sample>, UnknownRegime> {
-        let mut world = World::of(&self.providers, &self.recordings)?;
+        Ok(self.world(from, runs)?.play().iter().map(Sample::of).collect())
+    }
+
+    fn world(&self, from: u64, runs: u64) -> Result<World, UnknownRegime> {
+        let plan = &self.workflow.plan;
+        let mut world = match &self.laws {
+            Some(laws) => World::measured(&self.providers, plan, laws, self.seed, &self.recordings),
+            None => World::of(&self.providers, &self.recordings)?,
+        };
         for nth in 0..runs {
             let seed = self.seed.wrapping_add(from + nth);
             let at = usize::try_from(from + nth).unwrap_or(0) % self.inputs.len().max(1);
             let input = self.inputs.get(at).cloned().unwrap_or_default();
-            let workflow = self.workflow.clone();
-            let run =
-                Run::new(RunId::new(seed), workflow, input, self.workflow.plan.deadline, seed);
+            let run = Run::new(RunId::new(seed), self.workflow.clone(), input, plan.deadline, seed);
             let arrives = self.apart.saturating_mul(u32::try_from(nth).unwrap_or(u32::MAX));
-            world.arrive(run, Timestamp::after_start(arrives));
+            world.arrive(run.knowing(self.pilot.clone()), Timestamp::after_start(arrives));
         }
-        Ok(world.play().iter().map(Sample::of).collect())
+        Ok(world)
     }
 }
 

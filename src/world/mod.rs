@@ -11,13 +11,17 @@ mod gate;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gate::{Call, Gates, Place};
 
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::AttemptId;
+use crate::domain::plan::Plan;
 use crate::domain::provider::{Dialect, Limits, ProviderSettings};
 use crate::domain::time::Timestamp;
+use crate::latency::book::Book;
+use crate::latency::law::Laws;
 use crate::policy::door::{Ask, End};
 use crate::policy::permit::{self, Claim};
 use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
@@ -82,6 +86,8 @@ pub struct World {
     waiting: BTreeMap<Place, (Guest, Launch)>,
     queue: BinaryHeap<Reverse<Due>>,
     foreseen: u64,
+    /// What its attempts have shown, where that is written down.
+    book: Option<(Book, Duration)>,
 }
 
 impl World {
@@ -103,6 +109,24 @@ impl World {
         Ok(world)
     }
 
+    /// A world of the providers among `settings` that `plan` uses, each faring as `laws` have its paths.
+    #[must_use]
+    pub fn measured(
+        settings: &[ProviderSettings],
+        plan: &Plan,
+        laws: &Arc<Laws>,
+        seed: u64,
+        recordings: &Arc<Recordings>,
+    ) -> Self {
+        let mut world = Self::default();
+        let used = |name: &str| plan.providers.iter().any(|provider| provider.name == name);
+        for one in settings.iter().filter(|one| used(&one.name)) {
+            let simulation = Simulation::measured(laws.clone(), seed, recordings.clone());
+            world.add(&one.name, simulation, one.limits);
+        }
+        world
+    }
+
     /// Adds a simulated provider under its name.
     pub fn add(&mut self, name: &str, simulation: Simulation, limits: Limits) {
         self.simulations.insert(name.to_owned(), simulation);
@@ -121,6 +145,22 @@ impl World {
     /// Plays until every run has ended, and returns them in order of arrival.
     #[must_use]
     pub fn play(mut self) -> Vec<Ended> {
+        self.play_out();
+        let ended =
+            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
+        self.lodgers.into_iter().map(ended).collect()
+    }
+
+    /// Plays until every run has ended, and writes down in `book` what their attempts have shown; by its clock the world
+    /// begins at `from`.
+    #[must_use]
+    pub fn learn(mut self, book: Book, from: Duration) -> Book {
+        self.book = Some((book, from));
+        self.play_out();
+        self.book.map(|(book, _)| book).unwrap_or_default()
+    }
+
+    fn play_out(&mut self) {
         while let Some(Reverse(due)) = self.queue.pop() {
             let now = due.at;
             match due.what {
@@ -135,9 +175,15 @@ impl World {
                 What::Open(provider) => self.admit(&provider, now),
             }
         }
-        let ended =
-            |lodger: Lodger| Ended { at: lodger.ended.unwrap_or_default(), run: lodger.run };
-        self.lodgers.into_iter().map(ended).collect()
+    }
+
+    /// Writes down what an attempt that has ended has shown.
+    fn observe(&mut self, guest: Guest, attempt: AttemptId, now: Timestamp) {
+        if let Some((book, from)) = &mut self.book
+            && let Some(seen) = self.lodgers[guest.0].run.observe(attempt)
+        {
+            book.record(&seen, *from + now.since_start());
+        }
     }
 
     fn foresee(&mut self, at: Timestamp, what: What) {
@@ -304,6 +350,9 @@ impl World {
         };
         let place = self.leave(guest, attempt, end, now);
         self.feed(guest, now, |run, at| run.replied(attempt, reply, at));
+        if place.is_some() {
+            self.observe(guest, attempt, now);
+        }
         // After the run has heard of it, as it is where each lives by itself.
         if let Some(place) = place {
             self.admit(&place.provider, now);
@@ -320,6 +369,7 @@ impl World {
             self.gates.withdraw(&place, &party);
         }
         if let Some(place) = self.leave(guest, attempt, End::Closed, now) {
+            self.observe(guest, attempt, now);
             self.admit(&place.provider, now);
         }
     }

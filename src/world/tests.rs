@@ -158,6 +158,8 @@ fn a_longer_deadline_is_met_more_often_and_the_same_seed_gives_the_same_figures(
         workflow: workflow(FLOW, &configuration),
         inputs: vec![input()],
         providers: configuration.providers.clone(),
+        laws: None,
+        pilot: None,
         recordings: Arc::new(Recordings::default()),
         seed: 1,
         apart: Duration::from_secs(30),

@@ -76,7 +76,7 @@ fn table(survey: &Survey, own: Duration) -> Table {
         let cells = [
             show(deadline(row)),
             percent(figures.on_time),
-            format!("{} to {}", percent(figures.low), percent(figures.high)),
+            format!("{:.1}–{:.1} %", figures.low * 100.0, figures.high * 100.0),
             time(figures.p50_ms),
             time(figures.p95_ms),
             time(figures.p99_ms),

@@ -83,6 +83,18 @@ impl Key {
     }
 }
 
+/// The same for all attempts of a run on the provider of that number.
+#[must_use]
+pub fn uniform_of_provider(key: &Key, provider: u64, field: u8) -> f64 {
+    uniform(key, PROVIDER_STEP, provider, 0, field)
+}
+
+/// The same for all attempts of a step, whatever their path.
+#[must_use]
+pub fn uniform_of_step(key: &Key, field: u8) -> f64 {
+    uniform(key, key.step, ANY_PATH, 0, field)
+}
+
 fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -101,7 +113,8 @@ fn uniform(key: &Key, step: u64, path: u64, attempt: u32, field: u8) -> f64 {
 }
 
 /// Acklam's inverse of the normal distribution, relative error 1.15e-9.
-fn inverse_normal(p: f64) -> f64 {
+#[must_use]
+pub fn inverse_normal(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
         2.209_460_984_245_205e2,
@@ -154,7 +167,7 @@ fn inverse_normal(p: f64) -> f64 {
 pub fn draw(regime: &Regime, key: &Key, provider: u8, median_tokens: f64) -> Fate {
     let (path, shape) = (&regime.paths[usize::from(key.path & 3)], &regime.shape);
     let serving = regime.provider(provider);
-    let of_run = |field| uniform(key, PROVIDER_STEP, u64::from(provider), 0, field);
+    let of_run = |field| uniform_of_provider(key, u64::from(provider), field);
     let in_spell = of_run(100) < serving.p_spell;
     let in_burst = of_run(101) < serving.p_429_burst;
     let p_slow = if in_spell { serving.p_slow_in_spell } else { serving.p_slow_normal };
@@ -163,7 +176,7 @@ pub fn draw(regime: &Regime, key: &Key, provider: u8, median_tokens: f64) -> Fat
     if key.uniform(2) < p_slow * shape.p_queue_slow_share {
         first *= shape.queue_factor_med * (shape.queue_factor_sigma * key.normal(3)).exp();
     }
-    let of_step = inverse_normal(uniform(key, key.step, ANY_PATH, 0, 4));
+    let of_step = inverse_normal(uniform_of_step(key, 4));
     let size = shape.sigma_size_step * of_step + shape.sigma_size_attempt * key.normal(5);
     let tokens = median_tokens * size.exp();
     let pace_s = path.tpot_med_s * serving.tpot_mult * (shape.sigma_tpot * key.normal(6)).exp();

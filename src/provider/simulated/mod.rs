@@ -18,6 +18,7 @@ mod answer;
 pub mod draw;
 mod excerpt;
 mod garbage;
+mod measured;
 mod pattern;
 pub mod recording;
 pub mod regime;

@@ -13,11 +13,13 @@ use super::answer::{answer, tokens_of};
 use super::draw::{Ending, Fate, Key, PROVIDER_OF_PATH, draw, seconds};
 use super::excerpt::{boundary, hash};
 use super::garbage::garbage;
+use super::measured;
 use super::recording::Recordings;
 use super::regime::{PathFigures, ProviderFigures, Regime, ShapeFigures, UnknownRegime};
 use crate::domain::failure::{Failure, FailureClass, Scope};
 use crate::domain::message::Usage;
 use crate::domain::provider::SimulatorSettings;
+use crate::latency::law::Laws;
 use crate::provider::Exchange;
 use crate::workflow::case::Told;
 
@@ -33,14 +35,24 @@ const SLOW: f64 = 8.0;
 const RETRY_FIELD: u8 = 200;
 const GARBAGE_FIELD: u8 = 201;
 
-/// A simulated provider: a regime, a seed and what is recorded. Holds no time.
+/// A simulated provider: how its attempts fare, a seed and what is recorded. Holds no time.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    regime: &'static Regime,
+    source: Source,
     seed: u64,
-    /// 0 to 2 where the provider's name ends in `_a`, `_b` or `_c`; else the model's usual one.
-    place: Option<u8>,
     recordings: Arc<Recordings>,
+}
+
+/// What fates are drawn from.
+#[derive(Clone, Debug)]
+enum Source {
+    Regime {
+        regime: &'static Regime,
+        /// 0 to 2 where the provider's name ends in `_a`, `_b` or `_c`; else the model's usual one.
+        place: Option<u8>,
+    },
+    /// What is measured of the paths of the plan whose steps are played.
+    Laws(Arc<Laws>),
 }
 
 /// One step of a script.
@@ -94,40 +106,58 @@ impl Simulation {
             Some("c") => Some(2),
             _ => None,
         };
-        Ok(Self { regime, seed: settings.seed, place, recordings })
+        let source = Source::Regime { regime, place };
+        Ok(Self { source, seed: settings.seed, recordings })
     }
 
-    /// The regime's path for a model: `flagship` is 0, or 1 on provider B; `light` 2; `strong` 3; any other
-    /// name one of the four, always the same.
-    fn path(&self, model: &str) -> u8 {
-        match model {
-            "flagship" => u8::from(self.place == Some(1)),
-            "light" => 2,
-            "strong" => 3,
-            other => (hash(other.as_bytes()) % 4) as u8,
-        }
+    /// A provider of the plan that `laws` are of: its attempts fare as they were measured.
+    #[must_use]
+    pub fn measured(laws: Arc<Laws>, seed: u64, recordings: Arc<Recordings>) -> Self {
+        Self { source: Source::Laws(laws), seed, recordings }
     }
 
-    /// What a model's exchanges are drawn from: its path's figures, its provider's, and what all have in common.
+    /// What a model's exchanges are drawn from: its path's figures, its provider's, and what all have in common; `None`
+    /// where that is no regime.
     #[must_use]
     pub fn figures(
         &self,
         model: &str,
-    ) -> (&'static PathFigures, &'static ProviderFigures, &'static ShapeFigures) {
-        let path = usize::from(self.path(model));
-        let provider = self.place.unwrap_or(PROVIDER_OF_PATH[path]);
-        (&self.regime.paths[path], self.regime.provider(provider), &self.regime.shape)
+    ) -> Option<(&'static PathFigures, &'static ProviderFigures, &'static ShapeFigures)> {
+        let Source::Regime { regime, place } = &self.source else { return None };
+        let path = path(*place, model);
+        let provider = place.unwrap_or(PROVIDER_OF_PATH[usize::from(path)]);
+        Some((&regime.paths[usize::from(path)], regime.provider(provider), &regime.shape))
+    }
+
+    /// The luck of an exchange, and what comes of it. `None` where nothing is known of its path.
+    fn draw(&self, exchange: &Exchange) -> Option<(Key, Fate)> {
+        let bound = f64::from(exchange.max_tokens.max(1));
+        match &self.source {
+            Source::Regime { regime, place } => {
+                let path = path(*place, &exchange.profile.id);
+                let provider = place.unwrap_or(PROVIDER_OF_PATH[usize::from(path)]);
+                let key = key(self.seed, exchange, path);
+                let fate = draw(regime, &key, provider, bound / BOUND_PER_MEDIAN);
+                Some((key, fate))
+            }
+            Source::Laws(laws) => {
+                let place = (usize::from(exchange.draw.step), usize::from(exchange.draw.path));
+                let key = key(self.seed, exchange, u8::try_from(place.1).unwrap_or(u8::MAX));
+                Some((key, measured::draw(laws, &key, place, bound)?))
+            }
+        }
     }
 
     /// Lays out an exchange: its answer, its fate, and what is seen of them when.
     #[must_use]
     pub fn plan_exchange(&self, exchange: &Exchange) -> Script {
         let input = exchange.prompt.estimated_tokens();
-        let path = self.path(&exchange.profile.id);
-        let provider = self.place.unwrap_or(PROVIDER_OF_PATH[usize::from(path)]);
-        let key = key(self.seed, exchange, path);
-        let median = f64::from(exchange.max_tokens.max(1)) / BOUND_PER_MEDIAN;
-        let mut fate = draw(self.regime, &key, provider, median);
+        let Some((key, mut fate)) = self.draw(exchange) else {
+            let message = "nothing is measured of this path";
+            let failure = Failure::of_attempt(FailureClass::ModelNotFound, "no law", message);
+            let updates = vec![(Duration::ZERO, Update::Fail(failure, None))];
+            return Script { text: String::new(), invented: false, updates };
+        };
         if exchange.profile.context.is_some_and(|window| input > window) {
             return overflow(&fate);
         }
@@ -158,6 +188,17 @@ impl Simulation {
             text
         };
         Script { invented, ..lay_out(fate, &key, text, exchange.max_tokens, input) }
+    }
+}
+
+/// The regime's path for a model: `flagship` is 0, or 1 on provider B; `light` 2; `strong` 3; any other name one of
+/// the four, always the same.
+fn path(place: Option<u8>, model: &str) -> u8 {
+    match model {
+        "flagship" => u8::from(place == Some(1)),
+        "light" => 2,
+        "strong" => 3,
+        other => (hash(other.as_bytes()) % 4) as u8,
     }
 }
 

@@ -41,7 +41,7 @@ impl Knowledge {
     pub fn pilot(self, plan: &Plan, _deadline: Duration) -> Pilot {
         let Self { mark, times, shock, laws, planned } = self;
         let pilot = Pilot { mark, times, shock, tables: None, laws: laws.map(Arc::new) };
-        if planned { pilot.planned(plan) } else { pilot }
+        if planned { Pilot { mark, ..pilot.planned(plan) } } else { pilot }
     }
 
     /// The name it is stored under.
