@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// What "of late" means. The published policies look back as far.
 pub const WINDOW: Duration = Duration::from_secs(3);
+/// Silence of less than this is no news: signs of life are gathered, and those of several attempts come one by one.
+const SILENCE: Duration = Duration::from_secs(1);
 /// Less signal than this says nothing of a pace.
 const LEAST: Duration = Duration::from_millis(500);
 /// Points of the window: signs of life closer together than this move the latest point.
@@ -67,17 +69,19 @@ impl Stream {
         self.points.push((at, tokens));
     }
 
-    /// Tokens a second over the [`WINDOW`] before `now`, or since the first token where that is less; `None` in the first
-    /// half second. `now` counts from the first token, as all times here.
+    /// Tokens a second over the [`WINDOW`] before the latest sign of life, or since the first token where that is less; `None`
+    /// in the first half second. Once nothing has come for a second, silence counts. `now` counts from the first token, as
+    /// all times here.
     #[must_use]
     pub fn rate(&self, now: Duration) -> Option<f64> {
-        let span = now.min(WINDOW);
+        let (at, latest) = *self.recent[..self.held].last()?;
+        let until = if now > at.saturating_add(SILENCE) { now } else { at };
+        let span = until.min(WINDOW);
         if span < LEAST {
             return None;
         }
-        let (_, latest) = *self.recent[..self.held].last()?;
         #[expect(clippy::cast_precision_loss, reason = "tokens of one answer")]
-        let came = latest as f64 - self.tokens_at(now.saturating_sub(span));
+        let came = latest as f64 - self.tokens_at(until.saturating_sub(span));
         Some(came.max(0.0) / span.as_secs_f64())
     }
 
@@ -127,7 +131,8 @@ mod tests {
             }
         }
         assert!((stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8, "{:?}", stream.rate(ms(6_000)));
-        // Nothing comes any more.
+        // What comes late is no news yet; then nothing comes any more.
+        assert_eq!(stream.rate(ms(6_900)), stream.rate(ms(6_000)));
         assert!((stream.rate(ms(8_000)).unwrap() - 10.0 / 3.0).abs() < 0.8);
         assert_eq!(stream.rate(ms(60_000)), Some(0.0));
     }
