@@ -23,6 +23,9 @@ mod stopping;
 pub mod tables;
 mod worth;
 
+#[cfg(test)]
+mod tests;
+
 /// What is measured of one step on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
