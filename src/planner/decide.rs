@@ -23,6 +23,9 @@ const POLITE: f64 = 0.05;
 /// A held answer is held for so many cells at most.
 const HOLD_MAX: usize = 40;
 
+/// Worths that differ by less are the same.
+const EQUAL: f64 = 1e-6;
+
 /// Where to launch a step that has nothing in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
@@ -149,9 +152,9 @@ pub fn give_up(tables: &Tables, belief: &Belief, view: &View<'_>) -> bool {
     let Some(optional) = scene.stage.optional else { return false };
     let now = optional.without * scene.worth[0];
     if view.attempts.is_empty() {
-        start(tables, belief, view).is_none_or(|start| start.value < now)
+        start(tables, belief, view).is_none_or(|start| start.value <= now + EQUAL)
     } else {
-        scene.race(None) <= now
+        scene.race(None) <= now + EQUAL
     }
 }
 

@@ -28,6 +28,9 @@ mod stopping;
 pub mod tables;
 mod worth;
 
+#[cfg(test)]
+mod tests;
+
 /// What is measured of one step on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {

@@ -8,6 +8,8 @@ use super::tables::Tables;
 
 /// A sibling with nothing done by so many cells is joined by a quick attempt, as far as its sibling can tell.
 const RESCUED_AFTER: usize = 3;
+/// A held answer is not held for less.
+const HELD_FOR: f64 = 1e-4;
 /// A race is followed until so little of it is open.
 const OPEN_MIN: f64 = 1e-4;
 
@@ -254,7 +256,7 @@ impl<'a> Scene<'a> {
             let worth = self.worth[at];
             gained += (open - self.other[at]) * better * worth;
             open = self.other[at];
-            if at > 0 && gained + open * trust * worth > trust * self.worth[0] {
+            if at > 0 && gained + open * trust * worth > trust * self.worth[0] + HELD_FOR {
                 return true;
             }
         }
