@@ -25,6 +25,8 @@ use crate::loopback::{Log, Loopback, Request, Script, Step};
 
 /// The provider that is well.
 pub const SPARE: &str = "spare";
+/// The workflow that is called before the others.
+const WARM: &str = "warm";
 /// Others that are, so that each has its own permits for attempts beside those of a fault.
 const MATES: [(Fault, &str); 5] = [
     (Fault::Silent, "silent_mate"),
@@ -88,6 +90,10 @@ impl House {
         Self { servers, journal, host, store, catalog: Arc::new(catalog), _folder: folder }
     }
 
+    pub fn warm(&self) -> &Arc<Workflow> {
+        &self.catalog.workflows[WARM]
+    }
+
     pub fn workflow(&self, fault: Fault) -> &Arc<Workflow> {
         &self.catalog.workflows[fault.name()]
     }
@@ -135,6 +141,7 @@ pub fn bills(provider: &str) -> bool {
 fn write(folder: &Path, urls: &BTreeMap<&str, String>) {
     std::fs::create_dir(folder.join("workflows")).unwrap();
     std::fs::write(folder.join("punctual.yaml"), configuration(urls)).unwrap();
+    std::fs::write(folder.join(format!("workflows/{WARM}.yaml")), warm()).unwrap();
     for (fault, _) in CALLS {
         let file = folder.join(format!("workflows/{}.yaml", fault.name()));
         std::fs::write(file, workflow(fault)).unwrap();
@@ -163,9 +170,13 @@ fn configuration(urls: &BTreeMap<&str, String>) -> String {
         format!("{{provider: {provider}, model: {model}, context: 9000, {price}}}")
     };
     text.push_str("models:\n");
-    for (name, model) in [("steady", "second"), ("sage", "sage")] {
-        writeln!(text, "  {name}: {{paths: [{}]}}", path(SPARE, model)).unwrap();
-    }
+    let well: Vec<String> = [SPARE]
+        .into_iter()
+        .chain(MATES.map(|(_, mate)| mate))
+        .map(|name| path(name, "second"))
+        .collect();
+    writeln!(text, "  steady: {{paths: [{}]}}", well.join(", ")).unwrap();
+    writeln!(text, "  sage: {{paths: [{}]}}", path(SPARE, "sage")).unwrap();
     writeln!(text, "  quick: {{paths: [{}]}}", path(mate(Fault::Slow), "quick")).unwrap();
     for (fault, _) in CALLS {
         let name = fault.name();
@@ -182,6 +193,19 @@ fn configuration(urls: &BTreeMap<&str, String>) -> String {
         writeln!(text, "  {name}: {{paths: [{paths}], {links}}}").unwrap();
     }
     text
+}
+
+/// First attempts by the dozen, one for each item.
+fn warm() -> String {
+    format!(
+        "description: Asks once for each call.\n\
+         deadline: 10m\n\
+         input: {{calls: [string]}}\n\
+         steps:\n  \
+           each_of: {{each: input.calls, as: call, max_parallel: 50, model: steady, max_tokens: {MOST}, \
+             prompt: 'Note @{{{{ call }}}}@', output: {{note: string}}, policy: {{cutoff: 10m}}}}\n\
+         output: {{notes: each_of.note}}\n"
+    )
 }
 
 fn workflow(fault: Fault) -> String {
