@@ -274,11 +274,6 @@ impl fmt::Display for Words<'_> {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
-            Reason::Follows { path, from, trouble, passed, permit } => {
-                let (passed, (from, path)) =
-                    (self.passed(passed.as_ref()), (label(from), label(path)));
-                write!(f, "{trouble} on {from}; now on {path}{}{passed}", permitted(permit))
-            }
             Reason::AllAway { first: Passed { path, away } } => {
                 write!(f, "no path can be used now; the first will be {}, {away}", label(path))
             }
@@ -296,17 +291,6 @@ impl fmt::Display for Words<'_> {
             Reason::NoPath => f.write_str("no other path can be used"),
             Reason::NoPermit { path, traffic, max_extra } => {
                 no_permit(f, label(path), *traffic, *max_extra)
-            }
-            Reason::NotPermitted { path, stock } => {
-                write!(f, "{} bears no extra attempt: {stock}", label(path))
-            }
-            Reason::GivenUp { path, silent } => {
-                write!(
-                    f,
-                    "{} has been silent for {}, and no permit is there to race it: given up",
-                    label(path),
-                    show(*silent)
-                )
             }
             Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
@@ -341,11 +325,36 @@ impl fmt::Display for Words<'_> {
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
             Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
+            Reason::Follows { .. } | Reason::NotPermitted { .. } | Reason::GivenUp { .. } => {
+                self.of_permits(f)
+            }
         }
     }
 }
 
 impl Words<'_> {
+    /// What follows an attempt in trouble, and what permits have to do with it.
+    fn of_permits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = |path: &PathIx| self.plan.path(*path).label.as_str();
+        match &self.decision.reason {
+            Reason::Follows { path, from, trouble, passed, permit } => {
+                let (from, path) = (label(from), label(path));
+                let (permit, passed) = (permitted(permit), self.passed(passed.as_ref()));
+                write!(f, "{trouble} on {from}; now on {path}{permit}{passed}")
+            }
+            Reason::NotPermitted { path, stock } => {
+                write!(f, "{} bears no extra attempt: {stock}", label(path))
+            }
+            Reason::GivenUp { path, silent } => write!(
+                f,
+                "{} has been silent for {}, and no permit is there to race it: given up",
+                label(path),
+                show(*silent)
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// The reasons that a prompt's size gives.
     fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.decision.reason {

@@ -61,15 +61,33 @@ fn place(reason: &Reason) -> usize {
     }
 }
 
+fn of_paths() -> Vec<Reason> {
+    let passed = |away| Passed { path: A, away };
+    let throttled =
+        Stock { permits: CAP, shortage: Some(Shortage::Throttled), wait: Duration::from_secs(7) };
+    vec![
+        Reason::AllAway {
+            first: passed(Away::Closed {
+                wait: Duration::from_millis(4_100),
+                class: None,
+                elsewhere: false,
+            }),
+        },
+        Reason::AllAway {
+            first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
+        },
+        Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
+        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
+        Reason::NotPermitted { path: B, stock: throttled },
+        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
+        Reason::GivenUp { path: A, silent: Duration::from_millis(4_100) },
+    ]
+}
+
 fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
     let passed = |away| Passed { path: A, away };
     let class = Some(FailureClass::RateLimited);
-    let throttled = Stock {
-        permits: CAP,
-        shortage: Some(Shortage::Throttled),
-        wait: Duration::from_secs(7),
-    };
     let closed = Away::Closed { wait: Duration::from_secs(12), class, elsewhere: true };
     let follows = |trouble| Reason::Follows {
         path: B,
@@ -133,17 +151,6 @@ fn reasons() -> Vec<Reason> {
         Reason::Unmeasured { percent: 95 },
         Reason::TooLong { path: A, prompt_tokens: 9_000, room: 7_800 },
         Reason::Shrinks { prompt_tokens: 9_000, most: 7_400 },
-        Reason::AllAway {
-            first: passed(Away::Closed { wait: after, class: None, elsewhere: false }),
-        },
-        Reason::AllAway {
-            first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
-        },
-        Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
-        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
-        Reason::NotPermitted { path: B, stock: throttled },
-        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
-        Reason::GivenUp { path: A, silent: after },
     ]
 }
 
@@ -152,7 +159,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     let plan = Draft::paths(&["a/one", "b/two"]).build();
     let mut lines = Vec::new();
     let mut next = 0;
-    for reason in reasons() {
+    for reason in reasons().into_iter().chain(of_paths()) {
         assert!(place(&reason) <= next, "a reason is missing before {reason:?}");
         next = next.max(place(&reason) + 1);
         let decision =
