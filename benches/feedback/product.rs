@@ -76,7 +76,7 @@ struct Play {
 pub fn play(setting: Setting, seed: u64) -> Tally {
     let plan = Arc::new(plan(setting));
     let doors = plan.providers.iter().map(|p| Door::new(&p.name, Limits::default())).collect();
-    let mut play = Play {
+    let mut game = Play {
         setting,
         plan,
         upstream: Upstream::new(),
@@ -92,31 +92,31 @@ pub fn play(setting: Setting, seed: u64) -> Tally {
     };
     let mut later: VecDeque<(u64, u64)> = VecDeque::new();
     for tick in 0..TICKS {
-        play.at = seconds(tick);
-        play.refuse();
+        game.at = seconds(tick);
+        game.refuse();
         while later.front().is_some_and(|(due, _)| *due <= tick) {
             let Some((_, id)) = later.pop_front() else { break };
-            play.arrive(id, true);
+            game.arrive(id, true);
         }
         for id in arrivals(seed, tick) {
-            play.arrive(id, false);
+            game.arrive(id, false);
         }
-        for news in play.upstream.pass() {
-            play.hear(news);
+        for news in game.upstream.pass() {
+            game.hear(news);
         }
-        play.pump();
-        play.wake();
-        for ix in play.ended() {
-            let run = &play.runs[ix];
+        game.pump();
+        game.wake();
+        for ix in game.ended() {
+            let run = &game.runs[ix];
             if run.answered.is_none() && !run.again && made_again(run.id) {
                 later.push_back((tick + 4, again(run.id)));
             }
         }
     }
-    for run in play.runs.iter().filter(|run| !run.again) {
-        play.tally.call(run.arrived, run.answered);
+    for run in game.runs.iter().filter(|run| !run.again) {
+        game.tally.call(run.arrived, run.answered);
     }
-    play.tally
+    game.tally
 }
 
 fn plan(setting: Setting) -> Plan {

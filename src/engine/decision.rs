@@ -15,8 +15,10 @@ use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
 use crate::policy::permit::{Permit, Stock, Traffic};
 use timing::Timing;
+use worth::Worth;
 
 pub mod timing;
+pub mod worth;
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,47 +79,6 @@ impl Kind {
             Self::Fail => "fail",
             Self::Close => "close",
             Self::Finish => "finish",
-        }
-    }
-}
-
-/// What the planner expects, in ten-thousandths of a run that answers rightly and in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worth {
-    /// Without it; `None` where there is no other way.
-    pub waiting: Option<u32>,
-    /// With it, its price taken off.
-    pub with: u32,
-    /// Its price.
-    pub price: u32,
-}
-
-impl Worth {
-    /// From shares, 0 to 1.
-    #[must_use]
-    pub fn new(waiting: Option<f64>, with: f64, price: f64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "0 to 10,000; what is no number is 0"
-        )]
-        let of = |share: f64| (share.clamp(0.0, 1.0) * 10_000.0).round() as u32;
-        Self { waiting: waiting.map(of), with: of(with), price: of(price) }
-    }
-}
-
-impl fmt::Display for Worth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = |of: u32| format!("{}.{:02} %", of / 100, of % 100);
-        let with = share(self.with);
-        match self.waiting {
-            Some(waiting) => write!(
-                f,
-                "a right answer in time is worth {} waiting on and {with} with it, its price of {} taken off",
-                share(waiting),
-                share(self.price)
-            ),
-            None => write!(f, "a right answer in time is worth {with} from here"),
         }
     }
 }
@@ -344,11 +305,6 @@ impl fmt::Display for Words<'_> {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
-            Reason::Follows { path, from, trouble, passed, permit } => {
-                let (passed, (from, path)) =
-                    (self.passed(passed.as_ref()), (label(from), label(path)));
-                write!(f, "{trouble} on {from}; now on {path}{}{passed}", permitted(permit))
-            }
             Reason::AllAway { first: Passed { path, away } } => {
                 write!(f, "no path can be used now; the first will be {}, {away}", label(path))
             }
@@ -366,17 +322,6 @@ impl fmt::Display for Words<'_> {
             Reason::NoPath => f.write_str("no other path can be used"),
             Reason::NoPermit { path, traffic, max_extra } => {
                 no_permit(f, label(path), *traffic, *max_extra)
-            }
-            Reason::NotPermitted { path, stock } => {
-                write!(f, "{} bears no extra attempt: {stock}", label(path))
-            }
-            Reason::GivenUp { path, silent } => {
-                write!(
-                    f,
-                    "{} has been silent for {}, and no permit is there to race it: given up",
-                    label(path),
-                    show(*silent)
-                )
             }
             Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
@@ -412,12 +357,37 @@ impl fmt::Display for Words<'_> {
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
             Reason::Timing(timing) => timing::Words(timing, self.plan).fmt(f),
             Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
-            Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => self.of_planner(f),
+            Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => worth::fmt(&self.decision.reason, self.plan, f),
+            Reason::Follows { .. } | Reason::NotPermitted { .. } | Reason::GivenUp { .. } => {
+                self.of_permits(f)
+            }
         }
     }
 }
 
 impl Words<'_> {
+    /// What follows an attempt in trouble, and what permits have to do with it.
+    fn of_permits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = |path: &PathIx| self.plan.path(*path).label.as_str();
+        match &self.decision.reason {
+            Reason::Follows { path, from, trouble, passed, permit } => {
+                let (from, path) = (label(from), label(path));
+                let (permit, passed) = (permitted(permit), self.passed(passed.as_ref()));
+                write!(f, "{trouble} on {from}; now on {path}{permit}{passed}")
+            }
+            Reason::NotPermitted { path, stock } => {
+                write!(f, "{} bears no extra attempt: {stock}", label(path))
+            }
+            Reason::GivenUp { path, silent } => write!(
+                f,
+                "{} has been silent for {}, and no permit is there to race it: given up",
+                label(path),
+                show(*silent)
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// The reasons that a prompt's size gives.
     fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.decision.reason {
@@ -430,27 +400,6 @@ impl Words<'_> {
                 f,
                 "about {prompt_tokens} prompt tokens did not fit: lists that may lose items are cut until {most} are left"
             ),
-            _ => Ok(()),
-        }
-    }
-
-    /// The planner's reasons.
-    fn of_planner(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = |path: &PathIx| self.plan.path(*path).label.as_str();
-        match &self.decision.reason {
-            Reason::Planned { path, after, worth } => {
-                match after {
-                    Some((from, trouble)) => write!(f, "{trouble} on {}; now", label(from))?,
-                    None => f.write_str("first attempt")?,
-                }
-                write!(f, " on {}: {worth}", label(path))
-            }
-            Reason::Held { path } => write!(
-                f,
-                "the answer of {} is valid; a more trusted one is about to come, and is waited for",
-                label(path)
-            ),
-            Reason::NotWorth => f.write_str("waiting for it would lower the chance of the rest"),
             _ => Ok(()),
         }
     }

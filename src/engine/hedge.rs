@@ -126,7 +126,8 @@ impl Machine {
 
     /// An attempt beside another is launched: the quota of that other has one extra more, until the next event
     /// brings what all runs have sent.
-    pub(super) fn note_extra(&mut self, of: PathIx) {
+    pub(super) fn note_extra(&mut self, of: Option<PathIx>) {
+        let Some(of) = of else { return };
         let provider = self.plan.path(of).provider;
         self.traffic.resize(self.plan.paths.len(), Traffic::default());
         for (path, traffic) in self.plan.paths.iter().zip(&mut self.traffic) {

@@ -5,7 +5,7 @@ use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
 use super::permit::Leave;
 use super::planned;
-use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase};
+use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase, Said};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -234,11 +234,8 @@ impl Machine {
         };
         state.attempts.push(id);
         let before = (state.repaired, state.refused, state.swaps);
-        if let Some((from, _)) = next.after
-            && self.attempts[from.at()].spec.path != choice.path
-        {
-            self.steps[step.at()].item(item).swaps += 1;
-        }
+        let swaps = after.is_some_and(|(a, _)| self.attempts[a.at()].spec.path != choice.path);
+        self.steps[step.at()].item(item).swaps += u32::from(swaps);
         self.note_told(step, item, &next);
         let reason = self.launch_reason(step, &next, (prompt_tokens, claim), now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
@@ -259,7 +256,7 @@ impl Machine {
             early_after,
             cut: false,
             early: Early::Open,
-            unpermitted: false,
+            unpermitted: Said::NotYet,
             planned: next,
             before,
             turned_away: false,
@@ -271,9 +268,7 @@ impl Machine {
             cost_estimated: false,
         });
         self.in_flight.push(id);
-        if let Some(path) = extra_of {
-            self.note_extra(path);
-        }
+        self.note_extra(extra_of);
         self.note_claim(choice.path, claim);
         self.out.push(Action::Launch(spec));
         self.note_unmeasured(step, item, now);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Machine;
 use super::decision::{Kind, Reason};
-use super::state::Next;
+use super::state::{Next, Said};
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::outcome::{AttemptEnd, Cause};
@@ -168,7 +168,8 @@ impl Machine {
     /// Says once why an attempt that was cut is not joined by another.
     fn say_unpermitted(&mut self, from: AttemptId, reason: Reason, now: Timestamp) {
         let (step, item) = self.place(from);
-        if !std::mem::replace(&mut self.attempts[from.at()].unpermitted, true) {
+        let said = &mut self.attempts[from.at()].unpermitted;
+        if std::mem::replace(said, Said::Once) == Said::NotYet {
             self.decide(now, Some(step), Some(item), Kind::Wait, reason);
         }
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Machine;
-use super::decision::{Kind, Reason, Worth};
+use super::decision::worth::Worth;
+use super::decision::{Kind, Reason};
 use super::state::{ItemPhase, Next, Phase};
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::AttemptSpec;
-use super::decision::Worth;
+use super::decision::worth::Worth;
 use super::decision::timing::Late;
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx};
@@ -101,6 +101,13 @@ pub(super) struct Next {
     pub(super) worth: Option<Worth>,
 }
 
+/// Whether something that is said once was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    NotYet,
+    Once,
+}
+
 /// Whether an attempt is joined by another before its cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Early {
@@ -168,7 +175,7 @@ pub(super) struct AttemptState {
     pub(super) cut: bool,
     pub(super) early: Early,
     /// Whether it was said that no other attempt joins it for want of a permit.
-    pub(super) unpermitted: bool,
+    pub(super) unpermitted: Said,
     /// What it was launched for.
     pub(super) planned: Next,
     /// Whether its item was repaired and refused, and its changes of path, before it was launched.

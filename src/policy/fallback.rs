@@ -273,7 +273,7 @@ impl View<'_> {
     fn choice(&self, model: ModelIx, path: PathIx, cause: Cause, told: Told) -> Choice {
         let swap = if path == self.path { Duration::ZERO } else { self.policy.swap_delay };
         let at = self.open_at(path).max(self.now + swap).max(self.permitted_at(path));
-        Choice { path, model, cause, told, at }
+        Choice { path, model, cause, at, told }
     }
 
     /// When an attempt may join what is in flight, as far as permits go.

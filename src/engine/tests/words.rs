@@ -9,8 +9,9 @@ use crate::domain::money::Usd;
 use crate::domain::outcome::Status;
 use crate::domain::plan::Hedge;
 use crate::domain::time::{Share, Timestamp};
+use crate::engine::decision::worth::Worth;
 use crate::engine::decision::timing::{Alone, By, Late, Timing};
-use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words, Worth};
+use crate::engine::decision::{Away, Decision, Kind, Passed, Reason, Words};
 use crate::policy::cutoff::Signal;
 use crate::policy::cutoff::measured::{Basis, Bound, Misses, Projection};
 use crate::policy::fallback::Trouble;
@@ -67,15 +68,33 @@ fn place(reason: &Reason) -> usize {
     }
 }
 
+fn of_paths() -> Vec<Reason> {
+    let passed = |away| Passed { path: A, away };
+    let throttled =
+        Stock { permits: CAP, shortage: Some(Shortage::Throttled), wait: Duration::from_secs(7) };
+    vec![
+        Reason::AllAway {
+            first: passed(Away::Closed {
+                wait: Duration::from_millis(4_100),
+                class: None,
+                elsewhere: false,
+            }),
+        },
+        Reason::AllAway {
+            first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
+        },
+        Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
+        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
+        Reason::NotPermitted { path: B, stock: throttled },
+        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
+        Reason::GivenUp { path: A, silent: Duration::from_millis(4_100) },
+    ]
+}
+
 fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
     let passed = |away| Passed { path: A, away };
     let class = Some(FailureClass::RateLimited);
-    let throttled = Stock {
-        permits: CAP,
-        shortage: Some(Shortage::Throttled),
-        wait: Duration::from_secs(7),
-    };
     let closed = Away::Closed { wait: Duration::from_secs(12), class, elsewhere: true };
     let follows = |trouble| Reason::Follows {
         path: B,
@@ -139,17 +158,12 @@ fn reasons() -> Vec<Reason> {
         Reason::Unmeasured { percent: 95 },
         Reason::TooLong { path: A, prompt_tokens: 9_000, room: 7_800 },
         Reason::Shrinks { prompt_tokens: 9_000, most: 7_400 },
-        Reason::AllAway {
-            first: passed(Away::Closed { wait: after, class: None, elsewhere: false }),
-        },
-        Reason::AllAway {
-            first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
-        },
-        Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
-        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
-        Reason::NotPermitted { path: B, stock: throttled },
-        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
-        Reason::GivenUp { path: A, silent: after },
+    ]
+}
+
+fn of_planner() -> Vec<Reason> {
+    let after = Duration::from_millis(4_100);
+    vec![
         Reason::Planned { path: A, after: None, worth: Worth::new(None, 0.9812, 0.0) },
         Reason::Planned {
             path: B,
@@ -159,9 +173,6 @@ fn reasons() -> Vec<Reason> {
         Reason::Held { path: B },
         Reason::NotWorth,
     ]
-    .into_iter()
-    .chain(timings().into_iter().map(Reason::Timing))
-    .collect()
 }
 
 fn timings() -> Vec<Timing> {
@@ -200,7 +211,9 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     let plan = Draft::paths(&["a/one", "b/two"]).build();
     let mut lines = Vec::new();
     let mut next = 0;
-    for reason in reasons() {
+    let timings = timings().into_iter().map(Reason::Timing);
+    let all = reasons().into_iter().chain(of_paths()).chain(of_planner()).chain(timings);
+    for reason in all {
         assert!(place(&reason) <= next, "a reason is missing before {reason:?}");
         next = next.max(place(&reason) + 1);
         let decision =
