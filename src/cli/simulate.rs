@@ -247,7 +247,8 @@ impl Simulate {
 }
 
 /// What was learned of a workflow's times; `None` where no attempt of it was.
-fn measured(workflow: &Workflow, state: &State) -> Option<(Pilot, Arc<Laws>)> {
+#[must_use]
+pub fn measured(workflow: &Workflow, state: &State) -> Option<(Pilot, Arc<Laws>)> {
     let learned = state.curves()?.load().ok()?;
     let now = system_time().duration_since(UNIX_EPOCH).unwrap_or_default();
     let pilot = Pilot::of(&workflow.plan, &learned.book, now);
