@@ -96,17 +96,16 @@ fn is_measured(times: &Times) -> bool {
     times.samples >= SAMPLES_MIN
 }
 
-/// What a cutoff is made of, the signal's first.
+/// What the cutoff of the signal is made of: of the one that goes by P95; the other one is a guard.
 fn why(limits: &Limits, known: Option<&Times>) -> String {
     let samples = known.map_or(0.0, |times| times.samples);
     match limits.measured {
         _ if !limits.automatic => "as written".to_owned(),
         None => format!("cold, {samples:.0} of {SAMPLES_MIN:.0} attempts"),
-        // The one that goes by P95 is what is looked at; the other is a guard.
         Some(bases) if bases.first_token.percent == 95 => {
-            format!("first token: {}; in all: {}", bases.first_token, bases.total)
+            format!("first token: {}", bases.first_token)
         }
-        Some(bases) => format!("in all: {}; first token: {}", bases.total, bases.first_token),
+        Some(bases) => format!("in all: {}", bases.total),
     }
 }
 

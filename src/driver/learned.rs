@@ -133,8 +133,8 @@ impl Times {
         if let Some(kept) = state.pilots.get_mut(&workflow.name)
             && kept.workflow == workflow.version
         {
-            let stale = kept.version != version && now.since(kept.made_at) >= FRESH;
-            if stale && !std::mem::replace(&mut kept.making, true) {
+            let outdated = kept.version != version && now.since(kept.made_at) >= FRESH;
+            if outdated && !std::mem::replace(&mut kept.making, true) {
                 let (learned, workflow) = (learned.clone(), workflow.clone());
                 tasks.spawn_blocking(move || learned.make(&workflow, true));
             }
