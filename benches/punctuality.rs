@@ -122,12 +122,23 @@ fn rows(stage: &Stage, cells: &[Cell], contenders: &[Contender], terms: &Terms) 
     rows
 }
 
+/// So little that it takes seconds.
+fn try_out(stage: &mut Stage) {
+    (stage.runs, stage.file.warmup_runs) = (TRIED, TRIED);
+    stage.file.cells = Some(stage.file.cells().into_iter().take(2).collect());
+}
+
 fn go(asked: &Asked) -> Result<Vec<Figure>, String> {
-    let runs = if asked.tried { TRIED } else { asked.runs.unwrap_or(RUNS) };
+    let runs = asked.runs.unwrap_or(RUNS);
     let of = |text: &str| Stage::new(text, Some(runs)).map_err(|error| error.to_string());
     let mut stage = of(&asked.text()?)?;
+    let mut figures = Vec::new();
+    // Also where it is only tried out: it takes seconds, and fewer runs would prove nothing.
+    if asked.file.is_none() && asked.wants("check") {
+        figures.push(check::agreement(&stage));
+    }
     if asked.tried {
-        stage.file.warmup_runs = TRIED;
+        try_out(&mut stage);
     }
     let cells = stage.file.cells();
     let terms = Terms::default();
@@ -135,10 +146,6 @@ fn go(asked: &Asked) -> Result<Vec<Figure>, String> {
         let rows = rows(&stage, &cells, &Contender::ALL, &terms);
         println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
         return Ok(Vec::new());
-    }
-    let mut figures = Vec::new();
-    if asked.file.is_none() && asked.wants("check") {
-        figures.push(check::agreement(&stage));
     }
     if asked.wants("table") || asked.names("markdown") {
         let rows = rows(&stage, &cells, &Contender::ALL, &terms);
@@ -158,7 +165,9 @@ fn go(asked: &Asked) -> Result<Vec<Figure>, String> {
     }
     if asked.wants("extras") {
         let mut extras = of(EXTRAS_JSON)?;
-        extras.file.warmup_runs = stage.file.warmup_runs;
+        if asked.tried {
+            try_out(&mut extras);
+        }
         let cells = extras.file.cells();
         summary::extras(&rows(&extras, &cells, &Contender::ALL, &terms));
     }
@@ -184,6 +193,7 @@ fn main() -> ExitCode {
         }
     };
     let missed = figure::show(&figures, asked.names("markdown"));
-    // So few runs prove nothing.
-    if missed == 0 || asked.tried { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // So few runs prove nothing but that the baselines are right.
+    let right = figures.first().is_none_or(|figure| figure.met != Some(false));
+    if missed == 0 || (asked.tried && right) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

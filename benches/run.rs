@@ -118,6 +118,33 @@ fn world_chain_of_three(bencher: Bencher<'_, '_>) {
     });
 }
 
+/// The same, recording what decides it.
+#[divan::bench]
+fn world_chain_of_three_recorded(bencher: Bencher<'_, '_>) {
+    let configuration = Configuration::simulated("calm", 1);
+    let (workflow, recordings) = (chain(), Arc::new(Recordings::default()));
+    bencher.bench(|| {
+        let mut world = World::of(&configuration.providers, &recordings).unwrap();
+        let deadline = Duration::from_secs(60);
+        let mut run = Run::new(RunId::new(1), workflow.clone(), input(), deadline, 1);
+        run.keep_journal();
+        world.arrive(run, Timestamp::ZERO);
+        black_box(world.play());
+    });
+}
+
+/// A run's record is written, once, at its end.
+#[divan::bench]
+fn record_written(bencher: Bencher<'_, '_>) {
+    let configuration = Configuration::simulated("calm", 1);
+    let mut world = World::of(&configuration.providers, &Arc::default()).unwrap();
+    let mut run = Run::new(RunId::new(1), chain(), input(), Duration::from_secs(60), 1);
+    run.keep_journal();
+    world.arrive(run, Timestamp::ZERO);
+    let ended = world.play();
+    bencher.bench(|| ended[0].run.record(|_| true));
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }

@@ -178,6 +178,8 @@ fn wrong_arguments_are_usage_errors_and_print_no_result() {
         &["run", "./none.yaml"],
         &["explain", "none"],
         &["trace", "last"],
+        &["replay"],
+        &["replay", "last"],
         &["list", "--dir", "none"],
         &["list", "--config", "none.yaml"],
         &["check", "--config", "none.yaml"],
@@ -275,7 +277,7 @@ fn bytes_that_are_no_text_are_refused_and_never_a_panic() {
     let left = bench.run(&simulated(&["run", "hello", "--set", "name=@bad.txt"]));
     assert!(left.code == 2 && left.err.contains("not UTF-8"), "{}", left.err);
     let bad = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    for command in ["run", "check", "explain", "trace"] {
+    for command in ["run", "check", "explain", "trace", "replay"] {
         let output = bench.command(&[command]).arg(bad).stdin(Stdio::null()).output().unwrap();
         let left = bench.left(output);
         assert!(left.code == 2 && !left.err.contains("panicked"), "{command}: {}", left.err);
@@ -564,6 +566,102 @@ fn a_run_can_be_looked_at_afterwards() {
     assert_eq!((left.code, left.out.as_str()), (0, ""));
 }
 
+/// A bench on which one run has been made, and where its record is.
+fn recorded() -> (Bench, PathBuf) {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let left = bench.run(&simulated(&["run", "hello", "--set", "name=Ada"]));
+    assert_eq!(left.code, 0, "{}", left.err);
+    let file = bench.path("state/punctual/journals.jsonl");
+    (bench, file)
+}
+
+#[test]
+fn a_run_that_is_replayed_decides_the_same() {
+    let (bench, file) = recorded();
+    let left = bench.run(&["replay"]);
+    assert_eq!((left.code, left.err.as_str()), (0, ""));
+    insta::assert_snapshot!(steady(&left.out));
+    let id = json(&bench.run(&["trace", "last", "--json"]).out)["run_id"].to_string();
+    let id = id.trim_matches('"');
+    for name in [id, &id[..12], "last"] {
+        let found = json(&bench.run(&["replay", name, "--json"]).out);
+        assert_eq!((&found["identical"], &found["divergence"]), (&Value::Bool(true), &Value::Null));
+        assert_eq!(found["run_id"].as_str(), Some(id));
+    }
+    assert!(!std::fs::read_to_string(file).unwrap().contains("Ada"));
+    // A run in real time, and one that fails.
+    let fast = ["run", "hello", "--set", "name=Ada", "--simulate", "calm", "--speed", "50"];
+    assert_eq!(bench.run(&fast).code, 0);
+    assert_eq!(bench.run(&["replay"]).code, 0);
+    let down = ["run", "hello", "--set", "name=Ada", "--simulate", "down", "--deadline", "400ms"];
+    assert_eq!(bench.run(&[&down[..], &["--speed", "max"]].concat()).code, 1);
+    let left = bench.run(&["replay"]);
+    assert!(left.code == 0 && left.out.ends_with("identical\n"), "{}{}", left.out, left.err);
+}
+
+#[test]
+fn a_run_of_the_server_is_replayed_too() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
+    let messages = concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"#,
+        r#"{"name":"hello","arguments":{"name":"Ada"}}}"#,
+        "\n",
+    );
+    let serve = ["serve", "--simulate", "calm", "--speed", "1000"];
+    assert_eq!(bench.fed(&serve, messages.as_bytes()).code, 0);
+    let left = bench.run(&["replay"]);
+    assert!(left.code == 0 && left.out.ends_with("identical\n"), "{}{}", left.out, left.err);
+}
+
+#[test]
+fn a_run_that_is_decided_otherwise_shows_both_sides() {
+    let (bench, file) = recorded();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let otherwise = text.replace("\"max_tokens\":50,\"after\"", "\"max_tokens\":70,\"after\"");
+    assert_ne!(text, otherwise);
+    bench.write("state/punctual/journals.jsonl", otherwise.as_bytes());
+    let left = bench.run(&["replay"]);
+    assert_eq!((left.code, left.err.as_str()), (1, ""));
+    assert!(left.out.lines().all(|line| line.chars().count() <= 100), "{}", left.out);
+    insta::assert_snapshot!(steady(&left.out));
+    let found = json(&bench.run(&["replay", "--json"]).out);
+    assert_eq!(found["identical"], false);
+    assert_eq!(
+        (&found["divergence"]["event"], &found["divergence"]["at_us"]),
+        (&2.into(), &0.into())
+    );
+}
+
+#[test]
+fn a_record_that_cannot_be_replayed_says_why() {
+    let (bench, file) = recorded();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let refused = |text: &str, said: &str| {
+        bench.write("state/punctual/journals.jsonl", text.as_bytes());
+        for arguments in [&["replay"][..], &["replay", "--json"]] {
+            let left = bench.run(arguments);
+            assert_eq!((left.code, left.out.as_str()), (2, ""), "{}", left.err);
+            assert!(left.err.contains(said), "{said}: {}", left.err);
+        }
+    };
+    refused(&text[..text.len() - 40], "cannot be replayed: it is cut short or damaged");
+    refused(&text.replace("\"format\":1", "\"format\":7"), "wrote it in form 7");
+    refused(&text[text.find("{\"run\"").unwrap()..], "its plan ('plan-");
+    refused(
+        &text.replace("\"woke\"", "\"slept\"").replace("\"sent\"", "\"posted\""),
+        "is not understood",
+    );
+    refused("", "is kept without what decided it");
+    let left = bench.run(&["replay", "run_none"]);
+    assert_eq!(left.code, 2);
+    assert!(left.err.contains("none where its process was killed"), "{}", left.err);
+}
+
 #[test]
 fn a_reader_that_goes_away_is_not_an_error() {
     let bench = Bench::new(&[("workflows/hello.yaml", HELLO)]);
@@ -743,6 +841,7 @@ fn what_files_and_arguments_hold_cannot_steer_the_terminal() {
         &["run", "hello", "--set", odd],
         &["check", odd],
         &["trace", odd],
+        &["replay", odd],
         &["runs", "--outcome", odd],
         &[odd],
         &["serve"],
@@ -847,6 +946,8 @@ fn a_run_that_is_told_to_end_is_cancelled_kept_and_reported() {
         assert!(left.err.contains("hello cancelled after"), "{}", left.err);
         let left = bench.run(&["trace", "last", "--json"]);
         assert_eq!(json(&left.out)["outcome"], "cancelled");
+        let left = bench.run(&["replay"]);
+        assert!(left.code == 0 && left.out.ends_with("identical\n"), "{}{}", left.out, left.err);
     }
 }
 

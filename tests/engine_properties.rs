@@ -9,6 +9,8 @@
 
 #[path = "engine_properties/audit.rs"]
 mod audit;
+#[path = "engine_properties/pilot.rs"]
+mod pilot;
 #[path = "engine_properties/plan.rs"]
 mod plan;
 #[path = "engine_properties/world.rs"]
@@ -18,10 +20,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use punctual::domain::id::RunId;
 use punctual::domain::plan::Plan;
 use punctual::domain::time::Timestamp;
 use punctual::engine::decision::Decision;
 use punctual::engine::{Action, Event, Machine, Signals};
+use punctual::run::journal::{Journal, Record};
+use punctual::run::replay::replay;
 
 use audit::Audit;
 use world::World;
@@ -31,18 +36,19 @@ const HANDLES_MAX: usize = 50_000;
 
 /// Everything a machine was told, and what it answered.
 #[derive(Default)]
-struct Record {
+struct Seen {
     told: Vec<(Event, Signals, Timestamp)>,
     answered: Vec<Vec<Action>>,
     decided: Vec<Decision>,
 }
 
 /// Drives one run to its outcome, looking over the machine's shoulder at each step.
-fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Record) {
-    let mut machine = Machine::new(plan.clone(), deadline);
+fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Seen) {
+    let known = pilot::pilot(plan, seed);
+    let mut machine = Machine::new(plan.clone(), deadline).with_pilot(known);
     let mut world = World::new(plan, seed);
     let mut audit = Audit::new(plan.clone());
-    let mut record = Record::default();
+    let mut record = Seen::default();
     let mut now = Timestamp::ZERO;
     let mut wakeups = 0;
     while machine.outcome().is_none() {
@@ -116,12 +122,42 @@ proptest! {
     ) {
         let plan = Arc::new(plan);
         let (_, record) = drive(&plan, plan.deadline, seed);
-        let mut machine = Machine::new(plan.clone(), plan.deadline);
+        let known = pilot::pilot(&plan, seed);
+        let mut machine = Machine::new(plan.clone(), plan.deadline).with_pilot(known);
         let mut decided = Vec::new();
         for ((event, signals, now), answered) in record.told.into_iter().zip(record.answered) {
             prop_assert_eq!(machine.handle(event, &signals, now), answered);
             decided.extend(machine.take_decisions());
         }
         prop_assert_eq!(decided, record.decided);
+    }
+
+    #[test]
+    fn a_record_on_disk_is_all_that_the_same_decisions_need(
+        plan in plan::plan(),
+        seed: u64,
+        asked in 1_u64..150_000,
+    ) {
+        let plan = Arc::new(plan);
+        let (machine, record) = drive(&plan, Duration::from_millis(asked), seed);
+        let mut journal = Journal::default();
+        let mut again = Machine::new(plan.clone(), Duration::from_millis(asked));
+        for (event, signals, now) in &record.told {
+            journal.told(event, signals, *now);
+            let actions = again.handle(event.clone(), signals, *now);
+            journal.answered(&actions, &again.take_decisions());
+        }
+        let mut lines = journal.lines(&RunId::new(seed), &machine, |_| false);
+        let line = lines.pop().expect("a run's own line comes last");
+        let read = Record::read(&line, |name| lines.iter().find(|part| part.contains(name)).cloned());
+        let read = read.expect("what was written can be read");
+        prop_assert_eq!(&*read.plan, &*plan);
+        let found = replay(&read);
+        prop_assert_eq!(&found.divergence, &None);
+        prop_assert_eq!(found.events, read.told.len());
+        if read.whole {
+            prop_assert_eq!(found.events, record.told.len());
+            prop_assert_eq!(found.decisions, record.decided.len());
+        }
     }
 }

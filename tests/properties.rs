@@ -34,6 +34,8 @@ use punctual::domain::time::Timestamp;
 use punctual::expression::Expression;
 use punctual::provider::simulated::Recordings;
 use punctual::run::Run;
+use punctual::run::journal::Record;
+use punctual::run::replay::replay;
 use punctual::schema::Schema;
 use punctual::workflow::Workflow;
 use punctual::world::World;
@@ -89,6 +91,17 @@ fn audit(run: &Run, at: Timestamp, what: &str) {
     }
 }
 
+/// What a run has recorded decides the same again.
+fn replayed(run: &Run, what: &str) {
+    let lines = run.record(|_| false);
+    let (line, parts) = lines.split_last().unwrap();
+    let part = |name: &str| parts.iter().find(|part| part.contains(name)).cloned();
+    let record = Record::read(line, part).unwrap();
+    let found = replay(&record);
+    assert_eq!((found.divergence, record.whole), (None, true), "{what}");
+    assert!(found.events > 0 && found.decisions > 0, "{what}");
+}
+
 #[test]
 fn a_well_typed_workflow_loads_and_meets_nothing_missing_whatever_the_answers_lack() {
     let configuration = Configuration::simulated("calm", 1);
@@ -101,6 +114,9 @@ fn a_well_typed_workflow_loads_and_meets_nothing_missing_whatever_the_answers_la
             let what = format!("seed {seed} round {round}\n{input}\n{text}");
             let (run, at) = play::play(&workflow, input, seed * 31 + round);
             audit(&run, at, &what);
+            if round == 0 {
+                replayed(&run, &what);
+            }
             good += u64::from(matches!(
                 run.outcome(),
                 Some(Outcome::Delivered | Outcome::Degraded { .. })
@@ -111,7 +127,7 @@ fn a_well_typed_workflow_loads_and_meets_nothing_missing_whatever_the_answers_la
 }
 
 #[test]
-fn a_well_typed_workflow_meets_nothing_missing_in_any_regime() {
+fn a_well_typed_workflow_meets_nothing_missing_in_any_regime_and_its_record_decides_the_same() {
     for (regime, from) in
         [("pooled", 10_000), ("busy", 20_000), ("brownout", 30_000), ("down", 40_000)]
     {
@@ -123,12 +139,14 @@ fn a_well_typed_workflow_meets_nothing_missing_in_any_regime() {
             let (workflow, text) = made_up(seed, &configuration);
             let input = arguments(&workflow, &mut Luck(seed));
             let deadline = workflow.plan.deadline;
-            let run = Run::new(RunId::new(seed), workflow, input, deadline, seed);
+            let mut run = Run::new(RunId::new(seed), workflow, input, deadline, seed);
+            run.keep_journal();
             world.arrive(run, Timestamp::from_millis((seed - from) * 60_000));
             texts.push(format!("{regime}, seed {seed}\n{text}"));
         }
         for (ended, text) in world.play().iter().zip(&texts) {
             audit(&ended.run, ended.at, text);
+            replayed(&ended.run, text);
         }
     }
 }

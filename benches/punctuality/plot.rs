@@ -45,7 +45,7 @@ pub fn svg(stage: &Stage) -> String {
 }
 
 fn legend(out: &mut String) {
-    let (wait, ours) = (LEFT + 270.0, LEFT + 490.0);
+    let (wait, ours) = (LEFT + 330.0, LEFT + 560.0);
     let _ = writeln!(
         out,
         "<path d=\"M{wait} 18h28\" stroke=\"#a15c1b\" stroke-width=\"2\" stroke-dasharray=\"6 3\" fill=\"none\"/>\
@@ -80,20 +80,7 @@ fn panel(
     );
     let _ =
         writeln!(out, "<text x=\"{left}\" y=\"{}\" font-weight=\"600\">{title}</text>", TOP - 12.0);
-    for quarter in 0..=4_u8 {
-        let share = f64::from(quarter) / 4.0;
-        let at = y(share);
-        let _ = writeln!(out, "<path d=\"M{left} {at}h{WIDTH}\" stroke=\"#e3e3e3\"/>");
-        if first {
-            let _ = writeln!(
-                out,
-                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
-                left - 6.0,
-                at + 4.0,
-                100.0 * share
-            );
-        }
-    }
+    grid(out, left, first);
     let mut seconds = 0;
     while f64::from(seconds) <= horizon {
         let at = x(f64::from(seconds));
@@ -106,13 +93,16 @@ fn panel(
         seconds += 30;
     }
     let (due, bottom) = (x(f64::from(deadline_s)), TOP + HEIGHT);
+    // Where the curve of waiting does not run through it.
+    let high = share(&waiting, 1.3 * f64::from(deadline_s)) > 0.4;
+    let label = if high { bottom - 8.0 } else { TOP + HEIGHT / 2.0 };
     let _ = writeln!(
         out,
         "<path d=\"M{due} {TOP}V{bottom}\" stroke=\"#555\" stroke-dasharray=\"2 3\"/>\
          <text x=\"{}\" y=\"{}\" fill=\"#555\">deadline {deadline_s} s</text>\n\
          <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">seconds</text>",
         due + 5.0,
-        bottom - 8.0,
+        label,
         left + WIDTH / 2.0,
         bottom + 36.0,
     );
@@ -134,6 +124,24 @@ fn panel(
         by(&waiting),
         by(&ours),
     );
+}
+
+/// Lines at each quarter, named beside the first panel.
+fn grid(out: &mut String, left: f64, named: bool) {
+    for quarter in 0..=4_u8 {
+        let share = f64::from(quarter) / 4.0;
+        let at = TOP + HEIGHT * (1.0 - share);
+        let _ = writeln!(out, "<path d=\"M{left} {at}h{WIDTH}\" stroke=\"#e3e3e3\"/>");
+        if named {
+            let _ = writeln!(
+                out,
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
+                left - 6.0,
+                at + 4.0,
+                100.0 * share
+            );
+        }
+    }
 }
 
 /// Share of the runs with a right answer by `seconds`.

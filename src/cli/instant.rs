@@ -6,10 +6,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::house::{House, recordings};
+use super::output;
 use crate::domain::id::RunId;
 use crate::domain::time::Timestamp;
 use crate::driver::{Refusal, clock, fitting};
 use crate::run::Run;
+use crate::store::RunStore;
 use crate::trace::report::RunReport;
 use crate::workflow::Workflow;
 use crate::workflow::case::StepAnswers;
@@ -23,7 +25,8 @@ pub struct Instant {
     pub recorded: (Value, Vec<StepAnswers>),
 }
 
-/// Plays one run of `workflow`; its report shows what models were sent and say where that is to be kept.
+/// Plays one run of `workflow`, and keeps it in `store`; its report shows what models were sent and said where that is
+/// to be kept.
 ///
 /// # Errors
 /// An input that does not fit.
@@ -34,6 +37,7 @@ pub fn play(
     deadline: Option<Duration>,
     seed: u64,
     keep_content: bool,
+    store: Option<&RunStore>,
 ) -> Result<Instant, Refusal> {
     let input = fitting(workflow, input)?;
     let bound = workflow.plan.deadline;
@@ -46,6 +50,9 @@ pub fn play(
     if keep_content {
         run.keep_content();
     }
+    if store.is_some() {
+        run.keep_journal();
+    }
     world.arrive(run, Timestamp::ZERO);
     let started_at = clock::wall_time();
     let ended = world.play();
@@ -53,6 +60,13 @@ pub fn play(
         report: ended.run.report(&started_at, ended.at),
         recorded: (ended.run.input().clone(), ended.run.recorded()),
     });
+    if let (Some(store), Some(ended), Some(instant)) = (store, ended.first(), &instant) {
+        let kept = store.append(&instant.report);
+        let journal = |known: &dyn Fn(&str) -> bool| ended.run.record(known);
+        if let Err(error) = kept.and_then(|()| store.journals().keep(journal)) {
+            output::note(format_args!("warning: the run could not be kept: {error}"));
+        }
+    }
     Ok(instant.unwrap_or_else(|| Instant {
         report: RunReport::default(),
         recorded: (Value::Null, Vec::new()),

@@ -30,6 +30,7 @@ mod place;
 mod prior;
 mod probe;
 mod record;
+mod replay;
 mod run;
 mod runs;
 mod scenarios;
@@ -94,6 +95,7 @@ enum Command {
     Install(install::Install),
     Runs(runs::Runs),
     Trace(trace::Trace),
+    Replay(replay::Replay),
     Schema(schema::Schema),
 }
 
@@ -143,6 +145,7 @@ impl Command {
             Self::Install(install) => install.run().await,
             Self::Runs(runs) => runs.run(),
             Self::Trace(trace) => trace.run(),
+            Self::Replay(replay) => replay.run(),
             Self::Schema(schema) => schema.run(),
         }
     }
@@ -150,8 +153,8 @@ impl Command {
     /// The code to leave with where the result cannot be printed.
     const fn lost(&self) -> Exit {
         match self {
-            // 1 would say that something is wrong with the files.
-            Self::Check(_) | Self::Test(_) => Exit::Usage,
+            // 1 would say that something is wrong with the files, or was decided otherwise.
+            Self::Check(_) | Self::Test(_) | Self::Replay(_) => Exit::Usage,
             Self::Demo(_)
             | Self::Serve(_)
             | Self::New(_)
@@ -184,6 +187,7 @@ impl Command {
             | Self::Install(_)
             | Self::Runs(_)
             | Self::Trace(_)
+            | Self::Replay(_)
             | Self::Schema(_) => Level::Quiet,
         }
     }

@@ -190,21 +190,15 @@ impl Run {
     /// In virtual time.
     fn play(&self, house: &House, workflow: &Arc<Workflow>, input: Value) -> Result<Instant, Exit> {
         let seed = self.simulated.seed.unwrap_or(DEFAULT_SEED);
-        let instant = self
-            .simulated
+        let store = self.state.store();
+        self.simulated
             .fits(house.simulated())
             .map_err(|error| output::refuse(Exit::Usage, error))
             .and_then(|()| {
                 let content = self.keep_content;
-                instant::play(house, workflow, input, self.deadline, seed, content)
+                instant::play(house, workflow, input, self.deadline, seed, content, store.as_ref())
                     .map_err(|no| refused(workflow, &no, &self.fields))
-            })?;
-        if let Some(store) = self.state.store()
-            && let Err(error) = store.append(&instant.report)
-        {
-            output::note(format_args!("warning: the run could not be kept: {error}"));
-        }
-        Ok(instant)
+            })
     }
 
     fn show(&self, report: &RunReport) {

@@ -71,7 +71,11 @@ impl Trace {
     }
 }
 
-fn find<'a>(reports: &'a [RunReport], name: &str) -> Result<&'a RunReport, String> {
+/// The run of that id, or whose id begins so; `last` is the latest.
+///
+/// # Errors
+/// There is none, or several; in words.
+pub fn find<'a>(reports: &'a [RunReport], name: &str) -> Result<&'a RunReport, String> {
     if name == "last" {
         return reports.last().ok_or_else(|| "no run is kept".to_owned());
     }

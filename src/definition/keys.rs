@@ -151,12 +151,8 @@ pub const SERVER_DEFAULTS: Place = place(
     &["model", "deadline", "budget", "policy", "max_tokens", "temperature", "effort"],
 );
 /// `limits` of `punctual.yaml`.
-pub const SERVER_LIMITS: Place = Place {
-    name: "`limits`",
-    keys: &["usd_per_day", "concurrent_runs"],
-    later: &["hedge_share"],
-    extensible: false,
-};
+pub const SERVER_LIMITS: Place =
+    place("`limits`", &["usd_per_day", "concurrent_runs", "hedge_share"]);
 
 /// A case.
 pub const CASE: Place =

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// The cause of a failure. Matched exhaustively everywhere: a new cause must be given a reaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FailureClass {
     /// 429: this quota is throttled for a while.
     RateLimited,
@@ -161,7 +164,8 @@ impl fmt::Display for FailureClass {
 }
 
 /// How far a failure reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// This attempt only; the same path may do better.
     Attempt,
@@ -174,7 +178,7 @@ pub enum Scope {
 }
 
 /// A failed attempt, as classified from status, headers and body together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The cause.
     pub class: FailureClass,
@@ -186,14 +190,17 @@ pub struct Failure {
     pub hopeless: bool,
     /// What the class was read from, `429 + retry-after`, at most 500 characters; never prompt or answer text.
     pub evidence: String,
-    /// The provider's own words or ours, at most 500 characters, without secrets.
+    /// The provider's own words or ours, at most 500 characters, without secrets. Not written down with an event: it may
+    /// quote an answer.
+    #[serde(skip)]
     pub message: String,
     /// What precisely it speaks of, where that could be told.
     pub about: Option<About>,
 }
 
 /// What precisely a failure speaks of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum About {
     /// A part of the request, by the provider's name for it.
     Parameter(String),
@@ -283,7 +290,7 @@ fn bounded(mut text: String) -> String {
 }
 
 /// What a failure says to others than its own attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrottleEvent {
     /// The cause.
     pub class: FailureClass,

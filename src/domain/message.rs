@@ -1,5 +1,7 @@
 //! The neutral form of a conversation, from which every provider's payload is built anew.
 
+use serde::{Deserialize, Serialize};
+
 use super::money::Usd;
 
 /// What is sent to a model: a system prompt and the turns so far, ending with the user's.
@@ -84,7 +86,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
 }
 
 /// Tokens an exchange used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Input tokens, cached ones included.
     pub input: u64,

@@ -1,9 +1,11 @@
 //! What is known about a model on a provider: limits, dialect quirks, price.
 
+use serde::{Deserialize, Serialize};
+
 use super::money::Price;
 
 /// Facts about one model as one provider serves it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelProfile {
     /// The id the provider knows it by.
     pub id: String,
@@ -76,7 +78,8 @@ impl ModelProfile {
 }
 
 /// How a model is asked for JSON of a given shape. The full schema is validated here in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Structured {
     /// The provider constrains the answer to a JSON schema.
     Schema,
@@ -89,7 +92,8 @@ pub enum Structured {
 }
 
 /// The subsets of JSON Schema that vendors' constrained decoding takes; what each holds stands in the schema room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Subset {
     /// Standard schemas, references inlined: vLLM, Mistral, Together.
     Standard,
@@ -110,7 +114,8 @@ pub enum Subset {
 }
 
 /// Where a system prompt goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SystemPrompt {
     /// In the dialect's own place.
     Native,
@@ -119,7 +124,8 @@ pub enum SystemPrompt {
 }
 
 /// The request field that bounds the answer in the OpenAI-like dialects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TokenField {
     /// `max_tokens`
     MaxTokens,
@@ -136,7 +142,7 @@ pub enum TokenField {
 /// assert_eq!(takes.nearest("max"), Some("high"));
 /// assert_eq!(Efforts::NONE.nearest("low"), None);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Efforts(u8);
 
 impl Efforts {

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::failure::FailureClass;
 use super::id::{ItemIx, StepIx};
 
 /// The one end of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Everything asked for, valid.
     Delivered,
@@ -26,7 +29,7 @@ pub enum Outcome {
 }
 
 /// A part of a result: a step, or one item of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Part {
     /// The step.
     pub step: StepIx,
@@ -35,20 +38,22 @@ pub struct Part {
 }
 
 /// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFailure {
     /// The cause.
     pub class: FailureClass,
     /// The step that could not be had.
     pub step: Option<StepIx>,
-    /// What a person should read.
+    /// What a person should read. Not written down with a decision: it may quote an answer.
+    #[serde(skip)]
     pub message: String,
     /// When the same call may fare better.
     pub retry_after: Option<Duration>,
 }
 
 /// How a step ended, or stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not begun.
     Waiting,
@@ -101,7 +106,8 @@ impl Status {
 }
 
 /// Why an attempt was launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The first of its step or item.
     Primary,

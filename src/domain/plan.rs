@@ -3,13 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::id::{ModelIx, PathIx, ProviderIx, StepIx};
 use super::model::ModelProfile;
 use super::money::Usd;
 use super::time::{Share, Timestamp, show};
 
 /// The content-free plan of one workflow on one configuration.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The workflow's name.
     pub workflow: String,
@@ -28,7 +30,7 @@ pub struct Plan {
 }
 
 /// Bounds on what one run may spend; `None` is unbounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Dollars.
     pub usd: Option<Usd>,
@@ -39,7 +41,7 @@ pub struct Budget {
 }
 
 /// One step of the graph.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
     /// Its key in the file.
     pub name: String,
@@ -68,7 +70,8 @@ pub struct StepPlan {
 }
 
 /// What does a step's work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Work {
     /// A model.
     Model {
@@ -84,7 +87,7 @@ pub enum Work {
 }
 
 /// What a step waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// The step waited for.
     pub step: StepIx,
@@ -93,7 +96,8 @@ pub struct Need {
 }
 
 /// How one step waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// Its accepted output is used and must be there.
     Output,
@@ -106,7 +110,8 @@ pub enum NeedKind {
 }
 
 /// A step's part in the workflow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Lays out the work.
     Planner,
@@ -129,7 +134,7 @@ impl Role {
 }
 
 /// Fan-out over a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EachPlan {
     /// Most items in flight at once, at least 1.
     pub max_parallel: u32,
@@ -138,7 +143,7 @@ pub struct EachPlan {
 }
 
 /// A logical model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelPlan {
     /// Its name in `punctual.yaml`.
     pub name: String,
@@ -151,7 +156,7 @@ pub struct ModelPlan {
 }
 
 /// A provider together with a model it serves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPlan {
     /// `provider/model`, as reports name it.
     pub label: String,
@@ -162,7 +167,7 @@ pub struct PathPlan {
 }
 
 /// What the engine must know of a provider.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProviderPlan {
     /// Its name in `punctual.yaml`.
     pub name: String,
@@ -175,7 +180,7 @@ pub struct ProviderPlan {
 }
 
 /// When a step stops relying on an attempt, and what follows each cause.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// When.
     pub cutoff: Cutoff,
@@ -192,7 +197,8 @@ pub struct Policy {
 }
 
 /// The moment at which a step stops relying on an attempt, counted from when its request was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cutoff {
     /// By what was measured; while too little was, first token and stall alone.
     Auto,
@@ -208,7 +214,8 @@ pub enum Cutoff {
 }
 
 /// What becomes of an attempt that was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Hedge {
     /// It is closed before the next one starts.
     Off,
@@ -224,7 +231,8 @@ pub enum Hedge {
 }
 
 /// When an attempt that has not answered is joined by another, counted from when its request was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum After {
     /// When so many of a hundred answers have come by: 50 to 99. Below 20 samples, at the cutoff.
     Percentile(u8),
@@ -283,7 +291,7 @@ impl fmt::Display for Hedge {
 }
 
 /// The reaction to each cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactions {
     /// Cut.
     pub slow: OnSlow,
@@ -302,7 +310,8 @@ pub struct Reactions {
 }
 
 /// What follows a cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnSlow {
     /// By the signal: no token → next, too slow to finish → faster.
     Auto,
@@ -315,7 +324,8 @@ pub enum OnSlow {
 }
 
 /// What follows a throttled or sick path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnTrouble {
     /// The next path.
     Next,
@@ -324,7 +334,8 @@ pub enum OnTrouble {
 }
 
 /// What follows invalid output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnInvalid {
     /// One repair turn on the same path, then the model's `stronger` link.
     Repair,
@@ -337,7 +348,8 @@ pub enum OnInvalid {
 }
 
 /// What follows a prompt that is too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnTooLong {
     /// A path with a larger window.
     Larger,
@@ -346,7 +358,8 @@ pub enum OnTooLong {
 }
 
 /// What follows a refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnRefused {
     /// The model's `stronger` link, once.
     Stronger,
@@ -357,7 +370,8 @@ pub enum OnRefused {
 }
 
 /// What follows a rejection without a revision left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnRejected {
     /// The run fails.
     Fail,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::money::Usd;
+use super::time::Share;
 
 /// One account at one vendor, or one local server.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,4 +224,6 @@ pub struct ServerLimits {
     pub usd_per_day: Option<Usd>,
     /// Runs at once; a call beyond it is refused at once with a time to come back.
     pub concurrent_runs: Option<u32>,
+    /// Extra attempts of all runs over ten minutes, as a share of first attempts.
+    pub hedge_share: Option<Share>,
 }

@@ -4,8 +4,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Microseconds since the run's start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
@@ -65,7 +69,7 @@ impl std::ops::Add<Duration> for Timestamp {
 }
 
 /// A share of a whole, from 0 % to 100 %, kept in hundredths of a percent so that it compares exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Share(u16);
 
 impl Share {

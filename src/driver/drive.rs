@@ -17,6 +17,7 @@ use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::outcome::Outcome;
 use crate::domain::time::Timestamp;
+use crate::policy::permit::Stock;
 use crate::provider::Broken;
 use crate::run::{Effect, Launch, Run};
 use serde_json::Value;
@@ -81,6 +82,9 @@ pub(super) async fn drive(
         let wakeup = this.shared.with_run(Run::next_wakeup).unwrap_or(Timestamp::NEVER);
         let clock = this.shared.clock();
         ended = tokio::select! {
+            // What is in the inbox came before what wakes or ends the run: an attempt that has left is paid for. Each
+            // message is looked at after the time is, so a full inbox makes nobody late.
+            biased;
             message = inbox.recv() => match message {
                 Some(message) => this.receive(message),
                 None => this.feed(Run::wake),
@@ -103,6 +107,14 @@ pub(super) async fn drive(
     while this.attempts.join_next().await.is_some() {}
 }
 
+/// Why something was not launched.
+enum Refused {
+    /// As though it had been sent and had failed.
+    Broken(Failure),
+    /// As though its path had been closed.
+    TurnedAway(Failure),
+}
+
 impl Hold {
     /// Ends the attempt, which closes its connection.
     fn close(self) {
@@ -119,7 +131,7 @@ impl Loop {
     fn feed(&mut self, event: impl FnOnce(&mut Run, Timestamp) -> Vec<Effect>) -> bool {
         let mut effects = self.tell(event);
         // What cannot be launched has ended as soon as it was asked for: one at a time, or a list of many would nest.
-        let mut refused = VecDeque::new();
+        let mut refused: VecDeque<(AttemptId, Refused)> = VecDeque::new();
         loop {
             // A run that has ended is cleaned up as a whole, once what lost before is let go.
             if effects.iter().any(|effect| matches!(effect, Effect::Finish)) {
@@ -134,18 +146,17 @@ impl Loop {
                 match effect {
                     Effect::Launch(launch) => {
                         let attempt = launch.attempt;
-                        let broken = |failure| {
-                            let broken = Broken::from(failure);
-                            (attempt, broken)
-                        };
-                        refused.extend(self.launch(*launch).err().map(broken));
+                        refused.extend(self.launch(*launch).err().map(|why| (attempt, why)));
                     }
                     Effect::Cancel(attempt) => self.let_go(attempt),
                     Effect::Finish => {}
                 }
             }
-            let Some((attempt, broken)) = refused.pop_front() else { return false };
-            effects = self.tell(|run, now| run.replied(attempt, Err(broken), now));
+            let Some((attempt, why)) = refused.pop_front() else { return false };
+            effects = self.tell(|run, now| match why {
+                Refused::Broken(failure) => run.replied(attempt, Err(failure.into()), now),
+                Refused::TurnedAway(failure) => run.turned_away(attempt, failure, now),
+            });
         }
     }
 
@@ -156,6 +167,10 @@ impl Loop {
                 let lane = |name: &str| self.lanes.get(name).map(|lane| lane.traffic());
                 run.see_traffic(|name| lane(name).unwrap_or_default());
             }
+            run.see_permits(|name| match self.lanes.get(name) {
+                Some(lane) => self.lanes.stock(&lane),
+                None => Stock::of(0),
+            });
             self.look(run);
             event(run, now)
         });
@@ -259,19 +274,18 @@ impl Loop {
         self.receive(Message { attempt, news: News::Replied(Err(broken)) })
     }
 
-    /// Sends a request, unless there is no provider or no money for it.
-    fn launch(&mut self, launch: Launch) -> Result<(), Failure> {
+    /// Sends a request, unless there is no provider, no money or no leave for it.
+    fn launch(&mut self, launch: Launch) -> Result<(), Refused> {
         let id = launch.attempt;
         let Some(lane) = self.lanes.get(&launch.provider) else {
             let message =
                 format!("provider '{}' is not in the configuration in use", launch.provider);
-            return Err(Failure::of_attempt(
-                FailureClass::ModelNotFound,
-                "no such provider",
-                message,
-            ));
+            let class = FailureClass::ModelNotFound;
+            let failure = Failure::of_attempt(class, "no such provider", message);
+            return Err(Refused::Broken(failure));
         };
-        self.purse.hold(id, launch.most).map_err(|no| no.failure())?;
+        self.lanes.settle(&lane, &launch).map_err(Refused::TurnedAway)?;
+        self.purse.hold(id, launch.most).map_err(|no| Refused::Broken(no.failure()))?;
         if let Some((provider, kind)) = &launch.counts
             && let Some(lane) = self.lanes.get(provider)
         {

@@ -19,6 +19,7 @@ use crate::domain::id::{RunId, StepIx};
 use crate::domain::plan::Plan;
 use crate::domain::provider::ServerLimits;
 use crate::latency::book::Book;
+use crate::policy::permit::Guard;
 use crate::run::Run;
 use crate::store::{CurveStore, RunStore};
 use crate::trace::report::RunReport;
@@ -97,6 +98,7 @@ impl Host {
         let HostSettings { lanes, limits, store, clock, seed } = settings;
         let today = clock::utc_day();
         let spent = store.as_ref().map_or(0.0, |store| store.spent_on(&today));
+        lanes.bound(limits.hedge_share.unwrap_or(Guard::SHARE));
         let day = Arc::new(Day::new(limits.usd_per_day, today, spent));
         let state = State { lanes: Arc::new(lanes), limits, register: Register::default() };
         let (tasks, lessons) = (TaskTracker::new(), Lessons::default());
@@ -138,6 +140,7 @@ impl Host {
     pub fn reconfigure(&self, lanes: Lanes, limits: ServerLimits) {
         let mut state = self.state();
         state.lanes = Arc::new(lanes.after(&state.lanes));
+        state.lanes.bound(limits.hedge_share.unwrap_or(Guard::SHARE));
         state.limits = limits;
         self.day.bound(limits.usd_per_day);
     }
@@ -187,6 +190,9 @@ impl Host {
         let mut run = run.knowing(pilot);
         if options.content {
             run.keep_content();
+        }
+        if self.store.is_some() {
+            run.keep_journal();
         }
         let shared = Arc::new(Shared::new(run, clock, clock::wall_time()));
         let handle = RunHandle::new(shared);
@@ -261,6 +267,13 @@ impl Host {
         let report = handle.report();
         let validated = handle.shared().with_run(validated);
         self.state().register.end(key, &handle.id, validated);
+        if let Some(store) = &self.store {
+            let record =
+                |known: &dyn Fn(&str) -> bool| handle.shared().with_run(|run| run.record(known));
+            if let Err(error) = store.journals().keep(record) {
+                tracing::warn!(run = %handle.id, %error, "what decided the run could not be kept");
+            }
+        }
         if !keep {
             handle.shared().forget();
         }

@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use super::clock::Clock;
 use crate::domain::failure::Failure;
 use crate::domain::provider::Limits;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Share, Timestamp};
 use crate::policy::door::{self, Ask, End, Next, View};
-use crate::policy::permit::{Kind, Traffic};
+use crate::policy::permit::{self, Claim, Guard, Kind, Shortage, Stock, Traffic};
 use crate::policy::queue::{Party, Ticket};
 use crate::policy::rate::Told;
 use crate::provider::{Broken, Provider, Reply};
@@ -26,6 +26,8 @@ use crate::run::Launch;
 #[derive(Clone, Default)]
 pub struct Lanes {
     lanes: BTreeMap<String, Arc<Lane>>,
+    /// The share of extra attempts of the whole server.
+    guard: Arc<Mutex<Guard>>,
 }
 
 /// One provider, shared by all runs.
@@ -115,6 +117,40 @@ impl Lanes {
         self.lanes.get(name).cloned()
     }
 
+    /// Bounds the server's share of extra attempts.
+    pub fn bound(&self, share: Share) {
+        self.guard().bound(share);
+    }
+
+    /// What a lane has for extra attempts, and the server with it.
+    pub(super) fn stock(&self, lane: &Lane) -> Stock {
+        let now = lane.door.now();
+        let stock = lane.door.state().door.stock(now);
+        if self.guard().admits(now) { stock } else { stock.short_of(Shortage::Share) }
+    }
+
+    /// Settles with the server's share and with those who earn by it what is about to be launched on `lane`.
+    ///
+    /// # Errors
+    /// It is beyond the server's share: to be turned away.
+    pub(super) fn settle(&self, lane: &Lane, launch: &Launch) -> Result<(), Failure> {
+        let now = lane.door.now();
+        match launch.claim {
+            Claim::Earns => {
+                self.guard().count(Kind::Primary, now);
+                launch.earns.iter().filter_map(|name| self.lanes.get(name)).for_each(|l| l.earn());
+                Ok(())
+            }
+            Claim::Needs if !self.guard().take(now) => Err(permit::beyond_share()),
+            Claim::Nothing | Claim::Takes | Claim::Needs => Ok(()),
+        }
+    }
+
+    fn guard(&self) -> MutexGuard<'_, Guard> {
+        // Counting cannot panic half-way: a poisoned lock still holds a whole value.
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What is out until settings or keys change, in words.
     #[must_use]
     pub fn out(&self) -> Vec<String> {
@@ -126,6 +162,7 @@ impl Lanes {
     /// nor key have changed.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
+        self.guard = before.guard.clone();
         for (name, lane) in &mut self.lanes {
             let Some(old) = before.lanes.get(name) else { continue };
             let limits = lane.door.state().door.limits();
@@ -168,6 +205,12 @@ impl Lane {
         self.door.state().door.count(kind, now);
     }
 
+    /// A first attempt was launched that may turn here.
+    fn earn(&self) {
+        let now = self.door.now();
+        self.door.state().door.earn(now);
+    }
+
     /// What was counted in the last ten minutes.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
@@ -199,6 +242,7 @@ impl Lane {
             model: launch.exchange.profile.id.clone(),
             tokens: launch.prompt_tokens.saturating_add(u64::from(launch.exchange.max_tokens)),
             until: now.saturating_add(launch.ends_in),
+            claim: launch.claim,
             epoch: self.epoch,
         };
         let (mut place, mut calls) = self.door.line_up(ask, now);

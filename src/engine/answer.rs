@@ -29,7 +29,7 @@ impl Machine {
             let first = *state.first_token.get_or_insert(now);
             state.latest_token = Some(now);
             state.emitted = state.emitted.max(tokens);
-            state.pace.stream.push(now.since(first), state.emitted);
+            state.flow.stream.push(now.since(first), state.emitted);
             self.note_flow(attempt, now);
         }
     }

@@ -14,16 +14,27 @@ use crate::domain::plan::Work;
 use crate::domain::time::{Timestamp, show};
 
 impl Machine {
-    /// The run's time is up. Nothing counts any more but the `Prepared` of steps that take no time.
+    /// The run's time is up. Nothing counts any more but the `Prepared` of steps that take no time, and that an attempt
+    /// has left or said something: that is paid for, whenever it is heard of.
     pub(super) fn handle_last(&mut self, event: Event, now: Timestamp) {
         let first = self.concluding.is_none();
         let since = *self.concluding.get_or_insert(now);
         let patient = self.started && (first || (now == since && event != Event::Woke));
-        if let Event::Prepared { step, round, result } = event
-            && patient
-            && self.computes(step)
-        {
-            self.prepared(step, round, result, now);
+        match event {
+            Event::Prepared { step, round, result } if patient && self.computes(step) => {
+                self.prepared(step, round, result, now);
+            }
+            Event::Sent { attempt } => self.sent(attempt, now),
+            Event::FirstToken { attempt } => self.emitted(attempt, 1, now),
+            Event::Emitted { attempt, tokens } => self.emitted(attempt, tokens, now),
+            Event::Started { .. }
+            | Event::Prepared { .. }
+            | Event::Ended { .. }
+            | Event::Failed { .. }
+            | Event::Shrunk { .. }
+            | Event::TurnedAway { .. }
+            | Event::Withdrawn
+            | Event::Woke => {}
         }
         self.conclude_at_deadline(patient, now);
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ItemIx, PathIx, StepIx};
 use crate::domain::outcome::Status;
@@ -11,13 +13,13 @@ use crate::domain::time::{Share, Timestamp, show};
 use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{Permit, Stock, Traffic};
 use timing::Timing;
 
 pub mod timing;
 
 /// One decision.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// When.
     pub at: Timestamp,
@@ -32,7 +34,8 @@ pub struct Decision {
 }
 
 /// What was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A step begins, or a prompt is made shorter.
     Prepare,
@@ -79,7 +82,7 @@ impl Kind {
 }
 
 /// What the planner expects, in ten-thousandths of a run that answers rightly and in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worth {
     /// Without it; `None` where there is no other way.
     pub waiting: Option<u32>,
@@ -120,7 +123,7 @@ impl fmt::Display for Worth {
 }
 
 /// A path that was passed over, and how it was away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passed {
     /// The path.
     pub path: PathIx,
@@ -129,7 +132,8 @@ pub struct Passed {
 }
 
 /// How a path cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Away {
     /// It is closed for a while.
     Closed {
@@ -191,7 +195,8 @@ impl fmt::Display for Away {
 }
 
 /// Why it was decided, with the numbers it used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variant's text names its numbers")]
 pub enum Reason {
     /// Everything the step needs is there.
@@ -207,7 +212,7 @@ pub enum Reason {
     /// A cutoff has passed.
     Late { path: PathIx, signal: Signal, after: Duration, automatic: bool },
     /// Another attempt follows one in trouble; another path was passed over.
-    Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed> },
+    Follows { path: PathIx, from: PathIx, trouble: Trouble, passed: Option<Passed>, permit: Permit },
     /// The planner says so; `after` is the attempt it joins or follows.
     Planned { path: PathIx, after: Option<(PathIx, Trouble)>, worth: Worth },
     /// A valid answer waits for one that is more trusted, and about to come.
@@ -230,6 +235,10 @@ pub enum Reason {
     NoPath,
     /// The quota of this path bears no extra attempt more.
     NoPermit { path: PathIx, traffic: Traffic, max_extra: Share },
+    /// The quota of this path has no permit for an extra attempt; what is in flight is waited for.
+    NotPermitted { path: PathIx, stock: Stock },
+    /// No permit is to be had, and this path has been silent for too long.
+    GivenUp { path: PathIx, silent: Duration },
     /// Nothing is measured yet that this percentile could be of.
     Unmeasured { percent: u8 },
     /// The policy ends it here.
@@ -305,6 +314,13 @@ fn no_permit(
     )
 }
 
+fn permitted(permit: &Permit) -> String {
+    match permit {
+        Permit::Uncounted => String::new(),
+        Permit::One { .. } => format!(" ({permit})"),
+    }
+}
+
 fn unmeasured(f: &mut fmt::Formatter<'_>, percent: u8) -> fmt::Result {
     write!(
         f,
@@ -328,9 +344,10 @@ impl fmt::Display for Words<'_> {
                 let rule = if *automatic { "cold-start cutoff" } else { "cutoff as written" };
                 write!(f, "{signal} on {} within {} ({rule})", label(path), show(*after))
             }
-            Reason::Follows { path, from, trouble, passed } => {
-                let passed = self.passed(passed.as_ref());
-                write!(f, "{trouble} on {}; now on {}{passed}", label(from), label(path))
+            Reason::Follows { path, from, trouble, passed, permit } => {
+                let (passed, (from, path)) =
+                    (self.passed(passed.as_ref()), (label(from), label(path)));
+                write!(f, "{trouble} on {from}; now on {path}{}{passed}", permitted(permit))
             }
             Reason::AllAway { first: Passed { path, away } } => {
                 write!(f, "no path can be used now; the first will be {}, {away}", label(path))
@@ -349,6 +366,17 @@ impl fmt::Display for Words<'_> {
             Reason::NoPath => f.write_str("no other path can be used"),
             Reason::NoPermit { path, traffic, max_extra } => {
                 no_permit(f, label(path), *traffic, *max_extra)
+            }
+            Reason::NotPermitted { path, stock } => {
+                write!(f, "{} bears no extra attempt: {stock}", label(path))
+            }
+            Reason::GivenUp { path, silent } => {
+                write!(
+                    f,
+                    "{} has been silent for {}, and no permit is there to race it: given up",
+                    label(path),
+                    show(*silent)
+                )
             }
             Reason::Unmeasured { percent } => unmeasured(f, *percent),
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),

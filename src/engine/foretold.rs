@@ -49,7 +49,7 @@ pub fn foretell(plan: &Arc<Plan>, pilot: &SharedPilot) -> Vec<Foretold> {
         let now = Timestamp::after_start(begins);
         let paths = &plan.model(*model).paths;
         all.extend(paths.iter().map(|path| {
-            let (limits, _) = machine.limits(step, *path, 1, now);
+            let (limits, _) = machine.limits(step, (*model, *path), 1, now);
             Foretold { step, path: *path, begins, limits }
         }));
         let usual = paths.first().and_then(|path| pilot.times(step, *path));

@@ -66,7 +66,8 @@ impl Machine {
         };
         // A path that opens later is for the cutoff to wait for.
         let planned = planned.and_then(|choice| {
-            if choice.at <= now + delay { Ok(choice) } else { Err(Reason::NoPath) }
+            let refused = || self.permit_for(choice.path).err().unwrap_or(Reason::NoPath);
+            if choice.at <= now + delay { Ok(choice) } else { Err(refused()) }
         });
         match planned {
             Ok(choice) => {

@@ -3,8 +3,9 @@
 
 use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
+use super::permit::Leave;
 use super::planned;
-use super::state::{AttemptState, Early, ItemPhase, Next, Pace, Phase};
+use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -15,6 +16,7 @@ use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
 use crate::policy::fallback::{Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
+use crate::policy::permit::{Claim, Permit};
 
 /// Most attempts of one step or item in flight at once: one, and one extra.
 const RACE_MAX: usize = 2;
@@ -104,9 +106,21 @@ impl Machine {
             self.early_refused(attempt, reason, now);
             return true;
         }
+        let leave = match self.leave(step, item, &next, now) {
+            Leave::Go(claim) => Some(claim),
+            Leave::Replaces => None,
+            Leave::No(reason) => {
+                self.wait_on((step, item), &next, reason, now);
+                return true;
+            }
+        };
         match self.admit(step, item, &next, now) {
             Ok(reserved) => {
-                self.launch(step, item, next, reserved, now);
+                if leave.is_none() {
+                    self.give_up(step, item, now);
+                }
+                let claim = leave.unwrap_or(Claim::Takes);
+                self.launch((step, item), next, claim, reserved, now);
                 true
             }
             // It paid now; later is for the planner to say anew.
@@ -179,9 +193,9 @@ impl Machine {
 
     fn launch(
         &mut self,
-        step: StepIx,
-        item: ItemIx,
+        (step, item): (StepIx, ItemIx),
         next: Next,
+        claim: Claim,
         reserved: Reservation,
         now: Timestamp,
     ) {
@@ -196,7 +210,7 @@ impl Machine {
             open.div_ceil(each.max_parallel.max(1))
         });
         let Some((_, max_tokens)) = self.policy(step) else { return };
-        let (limits, flow) = self.limits(step, choice.path, waves, now);
+        let (limits, pace) = self.limits(step, (choice.model, choice.path), waves, now);
         let early_after = self.early_after(step, choice.path);
         let profile = &self.plan.path(choice.path).profile;
         let max_tokens = profile.bound(max_tokens);
@@ -216,6 +230,7 @@ impl Machine {
             max_tokens,
             after,
             extra_of,
+            claim,
         };
         state.attempts.push(id);
         let before = (state.repaired, state.refused, state.swaps);
@@ -225,7 +240,7 @@ impl Machine {
             self.steps[step.at()].item(item).swaps += 1;
         }
         self.note_told(step, item, &next);
-        let reason = self.launch_reason(step, &next, prompt_tokens, now);
+        let reason = self.launch_reason(step, &next, (prompt_tokens, claim), now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
             spec: spec.clone(),
@@ -235,15 +250,16 @@ impl Machine {
             first_token: None,
             latest_token: None,
             emitted: 0,
-            pace: Pace::default(),
+            flow: Flow::default(),
             prompt_tokens,
             limits,
-            flow,
+            pace,
             projected: None,
             late: None,
             early_after,
             cut: false,
             early: Early::Open,
+            unpermitted: false,
             planned: next,
             before,
             turned_away: false,
@@ -258,6 +274,7 @@ impl Machine {
         if let Some(path) = extra_of {
             self.note_extra(path);
         }
+        self.note_claim(choice.path, claim);
         self.out.push(Action::Launch(spec));
         self.note_unmeasured(step, item, now);
     }
@@ -280,7 +297,7 @@ impl Machine {
         &self,
         step: StepIx,
         next: &Next,
-        prompt_tokens: u64,
+        (prompt_tokens, claim): (u64, Claim),
         now: Timestamp,
     ) -> Reason {
         let (path, model) = (next.choice.path, next.choice.model);
@@ -296,7 +313,9 @@ impl Machine {
             Some((from, trouble)) => {
                 let from = self.attempts[from.at()].spec.path;
                 let passed = self.passed_over(model, path, Some(from), now);
-                Reason::Follows { path, from, trouble, passed }
+                let permit = self.permit_for(path).ok().filter(|_| claim == Claim::Needs);
+                let permit = permit.unwrap_or(Permit::Uncounted);
+                Reason::Follows { path, from, trouble, passed, permit }
             }
             None if next.choice.cause == Cause::Revision => {
                 let judge = self.plan.step(step).judged_by;

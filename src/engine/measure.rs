@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::Machine;
 use super::decision::timing::{Alone, By, Late, Timing};
 use super::decision::{Kind, Reason};
-use super::outlook::{Outlook, known, reachable};
-use super::state::{AttemptState, Flow, Phase};
-use crate::domain::id::{AttemptId, PathIx, StepIx};
+use super::outlook::{Outlook, known, reachable_from};
+use super::state::{AttemptState, Pace, Phase};
+use crate::domain::id::{AttemptId, ModelIx, PathIx, StepIx};
 use crate::domain::outcome::{Cause, Status};
-use crate::domain::plan::{After, Cutoff, Hedge, Plan};
+use crate::domain::plan::{After, Cutoff, Hedge, OnSlow, Plan};
 use crate::domain::time::Timestamp;
 use crate::planner::{Pilot, Times};
 use crate::policy::cutoff::measured::{
@@ -65,10 +65,10 @@ impl Machine {
     pub(super) fn limits(
         &self,
         step: StepIx,
-        path: PathIx,
+        (model, path): (ModelIx, PathIx),
         waves: u32,
         now: Timestamp,
-    ) -> (Limits, Option<Flow>) {
+    ) -> (Limits, Option<Pace>) {
         if self.is_planned(step) {
             return (Limits::default(), None);
         }
@@ -92,17 +92,25 @@ impl Machine {
             shock: self.pilot.as_ref().map_or(1.0, |pilot| pilot.shock),
             share: rest.map_or(share, |rest| seconds(seconds_left * own / rest)),
         };
-        let fresh = reachable(&self.plan, step)
+        let fresh = reachable_from(&self.plan, step, model)
             .filter(|other| *other != path)
             .map(|other| self.measured(step, other).map_or(FRESH, |times| times.total.p50));
-        let flow = Flow {
+        let pace = Pace {
             expected: times.tokens,
             usual: times.rate,
             late: seconds(times.first_token.p99),
             gain: fresh.fold(f64::INFINITY, f64::min),
             extended: false,
         };
-        (measured::decide(&curve, &situation), Some(flow))
+        (measured::decide(&curve, &situation), Some(pace))
+    }
+
+    /// The limits of an attempt of `step` on `path` if it were launched at `at`, for whoever explains a plan; those of a
+    /// step with items as though they ran in one wave.
+    #[must_use]
+    pub fn limits_if_launched(&self, step: StepIx, path: PathIx, at: Timestamp) -> Limits {
+        let model = self.steps.get(step.at()).and_then(|state| state.model);
+        model.map_or_else(Limits::default, |model| self.limits(step, (model, path), 1, at).0)
     }
 
     /// When an attempt is joined by another before its cutoff, as `hedge: {after}` says.
@@ -125,15 +133,15 @@ impl Machine {
     /// Looks at a stream that has just moved: whether its provider is sick, and whether it will be done in time.
     pub(super) fn note_flow(&mut self, attempt: AttemptId, now: Timestamp) {
         let state = &self.attempts[attempt.at()];
-        let (Some(flow), Some(sent), Some(first)) = (state.flow, state.sent, state.first_token)
+        let (Some(pace), Some(sent), Some(first)) = (state.pace, state.sent, state.first_token)
         else {
             return;
         };
         let path = state.spec.path;
-        let late = now == first && first.since(sent) > flow.late;
-        let rate = state.pace.stream.rate(now.since(first));
-        let slow = rate.filter(|rate| *rate < SICK * flow.usual && now.since(first) > SICK_AFTER);
-        let projected = rate.and_then(|rate| self.project(state, &flow, rate, now));
+        let late = now == first && first.since(sent) > pace.late;
+        let rate = state.flow.stream.rate(now.since(first));
+        let slow = rate.filter(|rate| *rate < SICK * pace.usual && now.since(first) > SICK_AFTER);
+        let projected = rate.and_then(|rate| self.project(state, &pace, rate, now));
         if late || slow.is_some() {
             self.suspect(path);
         }
@@ -147,15 +155,15 @@ impl Machine {
     fn project(
         &self,
         state: &AttemptState,
-        flow: &Flow,
+        pace: &Pace,
         rate: f64,
         now: Timestamp,
     ) -> Option<(Timestamp, Signal, Projection)> {
         if state.cut || state.ended.is_some() {
             return None;
         }
-        let more = remaining(state, flow, rate);
-        if more <= flow.gain {
+        let more = remaining(state, pace, rate);
+        if more <= pace.gain {
             return None;
         }
         let age = now.since(state.sent?).as_secs_f64();
@@ -169,10 +177,10 @@ impl Machine {
             None => return None,
         };
         // What would be late on any path needs a quicker model; what is late for the path's sake, another path.
-        let sluggish = rate < SLUGGISH * flow.usual && matches!(misses, Misses::Cutoff(_));
+        let sluggish = rate < SLUGGISH * pace.usual && matches!(misses, Misses::Cutoff(_));
         let signal = if sluggish { Signal::Sluggish } else { Signal::TooSlow };
         let tenths = |rate: f64| scaled(rate, 10.0);
-        let (rate, usual) = (tenths(rate), tenths(flow.usual));
+        let (rate, usual) = (tenths(rate), tenths(pace.usual));
         Some((now, signal, Projection { more: seconds(more), rate, usual, misses }))
     }
 
@@ -180,16 +188,16 @@ impl Machine {
     /// it seems to need, once.
     pub(super) fn nearly_done(&mut self, attempt: AttemptId, now: Timestamp) -> bool {
         let state = &mut self.attempts[attempt.at()];
-        let (Some(flow), Some(sent), Some(first)) = (state.flow, state.sent, state.first_token)
+        let (Some(pace), Some(sent), Some(first)) = (state.pace, state.sent, state.first_token)
         else {
             return false;
         };
-        let Some(rate) = state.pace.stream.rate(now.since(first)) else { return false };
-        let more = remaining(state, &flow, rate);
-        if flow.extended || state.projected.is_some() || more > flow.gain {
+        let Some(rate) = state.flow.stream.rate(now.since(first)) else { return false };
+        let more = remaining(state, &pace, rate);
+        if pace.extended || state.projected.is_some() || more > pace.gain {
             return false;
         }
-        state.flow = Some(Flow { extended: true, ..flow });
+        state.pace = Some(Pace { extended: true, ..pace });
         state.limits.total = Some(now.since(sent) + seconds(2.0 * more).max(GRACE));
         true
     }
@@ -213,13 +221,15 @@ impl Machine {
             let spec = &self.attempts[attempt.at()].spec;
             matches!(spec.cause, Cause::Hedge | Cause::Faster) || spec.extra_of.is_some()
         };
+        let fails = self.policy(step).is_some_and(|(policy, _)| policy.on.slow == OnSlow::Fail);
         let why = match self.shock().filter(|_| of.iter().any(extra)) {
+            _ if fails => return false,
             _ if self.plan.step(step).optional => Alone::Optional,
             Some(shock) => Alone::Shock(scaled(shock, 100.0)),
             None => return false,
         };
         let state = &mut self.attempts[attempt.at()];
-        (state.limits, state.projected, state.flow) = (Limits::default(), None, None);
+        (state.limits, state.projected, state.pace) = (Limits::default(), None, None);
         let reason = Reason::Timing(Timing::Alone { late, why });
         self.decide(now, Some(step), Some(item), Kind::Wait, reason);
         true
@@ -227,8 +237,8 @@ impl Machine {
 }
 
 /// Seconds that an attempt still takes at `rate`: an answer longer than expected is never taken to be done.
-fn remaining(state: &AttemptState, flow: &Flow, rate: f64) -> f64 {
+fn remaining(state: &AttemptState, pace: &Pace, rate: f64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "tokens of one answer")]
-    let left = (flow.expected - state.emitted as f64).max(0.05 * flow.expected);
+    let left = (pace.expected - state.emitted as f64).max(0.05 * pace.expected);
     left / rate.max(1e-6)
 }

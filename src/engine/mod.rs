@@ -29,6 +29,7 @@ mod measure;
 mod observe;
 mod outlook;
 mod path;
+mod permit;
 mod planned;
 mod prefer;
 mod reaction;
@@ -39,6 +40,8 @@ mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
@@ -51,7 +54,7 @@ use crate::policy::cutoff::Shares;
 use crate::policy::fallback::Told;
 use crate::policy::gate::Ledger;
 use crate::policy::health::Why;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{Claim, Stock, Traffic};
 
 use decision::Decision;
 use state::{AttemptState, Next, StepState};
@@ -62,7 +65,8 @@ pub use state::{AttemptView, StepView};
 pub const FAN_OUT_MAX: usize = 1_000;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The run begins. Steps whose output an earlier run of the same call has validated are taken over.
     Started {
@@ -136,7 +140,8 @@ pub enum Event {
 }
 
 /// What came of preparing a step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Prepared {
     /// Its condition is false.
     Skip,
@@ -158,7 +163,8 @@ pub enum Prepared {
 }
 
 /// What examining a complete answer found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It fits. A validator's answer also says whether it passes what it judged.
     Valid {
@@ -175,7 +181,8 @@ pub enum Verdict {
 }
 
 /// Something to do. Carried out in order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Evaluate a step's condition and list, render its prompts, and report [`Event::Prepared`].
     Prepare {
@@ -218,7 +225,7 @@ pub enum Action {
 }
 
 /// An attempt to launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptSpec {
     /// Its number in the run.
     pub attempt: AttemptId,
@@ -239,21 +246,27 @@ pub struct AttemptSpec {
     /// The path of the attempt it is launched beside before that one's cutoff: it counts as an extra attempt of that
     /// path's quota.
     pub extra_of: Option<PathIx>,
+    /// What it is to the permits of the quota it is sent to.
+    pub claim: Claim,
 }
 
 /// Shared facts the machine may look at, as they were when the event was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Signals {
     /// Per path of the plan: how long it is known to be closed for everyone; [`Duration::MAX`] where it is out for
     /// good. Shorter than the plan's paths: the rest is open.
     pub closed_for: Vec<Duration>,
     /// Per path that is closed: why.
+    #[serde(with = "crate::policy::health::shared")]
     pub why: Vec<Option<Arc<Why>>>,
     /// Per path: how long at least nobody is let through who lines up now. Shorter: the rest has no line.
     pub line_for: Vec<Duration>,
     /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
     /// has been sent nothing.
     pub traffic: Vec<Traffic>,
+    /// Per path of the plan: what its quota has for extra attempts. Shorter: nobody counts the rest.
+    pub permits: Vec<Stock>,
     /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
     /// it. Shorter: nothing was learned of the rest.
     pub windows: Vec<Option<u64>>,
@@ -281,6 +294,7 @@ pub struct Machine {
     why: Vec<Option<Arc<Why>>>,
     line_for: Vec<Duration>,
     traffic: Vec<Traffic>,
+    permits: Vec<Stock>,
     windows: Vec<Option<u64>>,
     /// What the planner has come to think, where the pilot has tables.
     mind: Option<planned::Mind>,
@@ -312,6 +326,7 @@ impl Machine {
             why: vec![None; plan.paths.len()],
             line_for: Vec::new(),
             traffic: Vec::new(),
+            permits: Vec::new(),
             windows: Vec::new(),
             started: false,
             concluding: None,

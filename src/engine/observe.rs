@@ -31,7 +31,7 @@ impl Machine {
             first_token: state.first_token.map(|at| at.since(sent)),
             tokens: state.emitted.max(counted),
             lasted: ended.since(sent),
-            stream: state.pace.stream.points().to_vec(),
+            stream: state.flow.stream.points().to_vec(),
             end: how(state, end),
         })
     }

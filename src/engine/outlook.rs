@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::domain::id::{PathIx, StepIx};
+use crate::domain::id::{ModelIx, PathIx, StepIx};
 use crate::domain::plan::{OnSlow, Plan, StepPlan, Work};
 use crate::planner::{Pilot, Times};
 use crate::policy::cutoff::Shares;
@@ -59,14 +59,25 @@ pub(super) fn may_speed_up(slow: OnSlow) -> bool {
 
 /// The paths of a step's model, and those of its `faster` link where it may go on there.
 pub(super) fn reachable(plan: &Plan, step: StepIx) -> impl Iterator<Item = PathIx> {
-    let (model, faster) = match &plan.step(step).work {
-        Work::Model { model, policy, .. } => {
-            let faster = plan.model(*model).faster.filter(|_| may_speed_up(policy.on.slow));
-            (Some(*model), faster)
-        }
-        Work::Value => (None, None),
+    let model = match &plan.step(step).work {
+        Work::Model { model, .. } => Some(*model),
+        Work::Value => None,
     };
-    let models = model.into_iter().chain(faster);
+    model.into_iter().flat_map(move |model| reachable_from(plan, step, model))
+}
+
+/// The same for a step that has come to `model`.
+pub(super) fn reachable_from(
+    plan: &Plan,
+    step: StepIx,
+    model: ModelIx,
+) -> impl Iterator<Item = PathIx> {
+    let may = match &plan.step(step).work {
+        Work::Model { policy, .. } => may_speed_up(policy.on.slow),
+        Work::Value => false,
+    };
+    let faster = plan.model(model).faster.filter(|_| may);
+    let models = [Some(model), faster].into_iter().flatten();
     models.flat_map(|model| plan.model(model).paths.iter().copied())
 }
 
@@ -129,6 +140,9 @@ impl Outlook {
     /// How long before the run's end `step` must be done, so that what follows can be: `None` where nothing says so.
     /// With `begun` false its own work is ahead too.
     pub(super) fn last_call(&self, plan: &Plan, step: StepIx, begun: bool) -> Option<Duration> {
+        if plan.step(step).work == Work::Value {
+            return None;
+        }
         let (own, after) = (self.own[step.at()], self.after[step.at()]);
         let ahead = if plan.step(step).optional {
             DROP * after.sure
@@ -146,10 +160,10 @@ impl Outlook {
         wait: impl Fn(StepIx) -> f64,
     ) -> Option<(Duration, StepIx)> {
         let open = plan.step_ixs().filter(|step| !self.gone[step.at()]);
-        let chains = open.map(|step| {
-            let quick = self.own[step.at()].quick;
-            let wait = if quick > 0.0 { wait(step) } else { 0.0 };
-            (wait + quick + self.after[step.at()].quick, step)
+        let weighty = open.filter(|step| self.own[step.at()].quick > 0.0);
+        let chains = weighty.map(|step| {
+            let (own, after) = (self.own[step.at()].quick, self.after[step.at()].quick);
+            (wait(step) + own + after, step)
         });
         // Of two as long, the first.
         let longest = chains.reduce(|a, b| if b.0 > a.0 { b } else { a })?;

@@ -18,6 +18,7 @@ use crate::domain::plan::Work;
 use crate::domain::time::{Timestamp, show};
 use crate::policy::closing::{self, Closing};
 use crate::policy::fallback::ready_at;
+use crate::policy::permit::NO_PERMIT;
 
 /// Most paths that the text of a failure names.
 const NAMED_MAX: usize = 3;
@@ -25,6 +26,7 @@ const NAMED_MAX: usize = 3;
 impl Machine {
     pub(super) fn note_signals(&mut self, signals: &Signals, now: Timestamp) {
         self.traffic.clone_from(&signals.traffic);
+        self.permits.clone_from(&signals.permits);
         self.line_for.clone_from(&signals.line_for);
         self.windows.clone_from(&signals.windows);
         let paths = self.open_at.iter_mut().zip(&mut self.why);
@@ -192,11 +194,16 @@ impl Machine {
         self.settle(attempt, Usage::default(), AttemptEnd::Failed, now);
         self.close_paths(path, &failure, now);
         let class = failure.class;
+        let unpermitted = failure.evidence == NO_PERMIT;
         let state = &mut self.attempts[attempt.at()];
         (state.turned_away, state.failure) = (true, Some(failure));
         let state = self.steps[step.at()].item(item);
         (state.repaired, state.refused, state.swaps) = before;
-        let reason = Reason::TurnedAway { path, class };
+        let reason = if unpermitted {
+            self.note_no_permit(path)
+        } else {
+            Reason::TurnedAway { path, class }
+        };
         self.decide(now, Some(step), Some(item), Kind::Wait, reason);
         match planned.after {
             _ if self.steps[step.at()].items[item.at()].next.is_some() => {}

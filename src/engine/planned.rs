@@ -60,7 +60,9 @@ impl Mind {
 impl Machine {
     /// Whether the planner decides about a step.
     pub(super) fn is_planned(&self, step: StepIx) -> bool {
-        let Some((policy, _)) = self.policy(step).filter(|_| self.mind.is_some()) else {
+        // Not by `mind`, which is taken out while the planner thinks.
+        let tables = self.pilot.as_ref().is_some_and(|pilot| pilot.tables.is_some());
+        let Some((policy, _)) = self.policy(step).filter(|_| tables) else {
             return false;
         };
         let left_to_it = policy.cutoff == Cutoff::Auto
@@ -124,8 +126,8 @@ impl Machine {
             age: state.sent.map_or(0.0, |sent| since(sent).as_secs_f64()),
             first_token: first.map(|first| first.as_secs_f64()),
             tokens,
-            rate: state.first_token.and_then(|first| state.pace.stream.rate(since(first))),
-            slow: state.pace.slow,
+            rate: state.first_token.and_then(|first| state.flow.stream.rate(since(first))),
+            slow: state.flow.slow,
         }
     }
 
@@ -149,7 +151,7 @@ impl Machine {
                 let mut look = self.look(attempt, now);
                 if !look.slow && tables.is_slow(&look) {
                     look.slow = true;
-                    self.attempts[attempt.at()].pace.slow = true;
+                    self.attempts[attempt.at()].flow.slow = true;
                 }
                 looks.push(look);
             }
@@ -210,7 +212,7 @@ impl Machine {
         let Active { step, looks, held } = active;
         if let Some(held) = held {
             let alone = looks.is_empty();
-            let frame = self.frame(*step, now);
+            let frame = self.frame(*step, false, now);
             let view = View {
                 held: Some(self.attempts[held.at()].spec.path),
                 ..frame.view(looks, beside)
@@ -222,7 +224,7 @@ impl Machine {
         if !ticks || looks.is_empty() || looks.len() >= RACE_MAX || state.next.is_some() {
             return None;
         }
-        let frame = self.frame(*step, now);
+        let frame = self.frame(*step, true, now);
         let view = frame.view(looks, beside);
         if self.plan.step(*step).optional && decide::give_up(&mind.tables, &mind.belief, &view) {
             return Some(Move::GiveUp);
@@ -318,7 +320,7 @@ impl Machine {
         let beside: Vec<Beside<'_>> = others
             .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
             .collect();
-        let frame = self.frame(step, now);
+        let frame = self.frame(step, false, now);
         let start = decide::start(&tables, &mind.belief, &frame.view(&[], &beside));
         self.mind = Some(mind);
         start
@@ -378,7 +380,7 @@ impl Machine {
             .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
             .collect();
         let looks = all.iter().find(|active| active.step == step).map_or(&[][..], |of| &of.looks);
-        let frame = self.frame(step, now);
+        let frame = self.frame(step, false, now);
         let view = View { held: Some(path), ..frame.view(looks, &beside) };
         let waits = decide::keep_holding(&tables, &mind.belief, &view);
         self.mind = Some(mind);
@@ -422,7 +424,8 @@ impl Machine {
         }
     }
 
-    fn frame(&self, step: StepIx, now: Timestamp) -> Frame {
+    /// `beside`: whether it is asked for an attempt beside another, which needs a permit.
+    fn frame(&self, step: StepIx, beside: bool, now: Timestamp) -> Frame {
         let item = &self.steps[step.at()].items[ONLY.at()];
         let policy = self.policy(step).map(|(policy, _)| policy);
         let attempts = policy.map_or(0, |policy| policy.attempts);
@@ -442,7 +445,8 @@ impl Machine {
         let opens = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| {
             let swaps = latest.is_some_and(|latest| latest != path);
             let ready = self.ready_at(path, now);
-            if unfit.contains(&path) || (swaps && !may_swap) || ready >= self.end_at {
+            let refused = beside && self.permit_for(path).is_err();
+            if refused || unfit.contains(&path) || (swaps && !may_swap) || ready >= self.end_at {
                 f64::INFINITY
             } else {
                 ready.since(now).as_secs_f64()

@@ -51,7 +51,7 @@ impl Machine {
         let state = &self.attempts[attempt.at()];
         let path = state.spec.path;
         let waited = state.sent.filter(|_| state.first_token.is_none()).map(|at| now.since(at));
-        if waited.zip(state.flow).is_some_and(|(waited, flow)| waited >= flow.late) {
+        if waited.zip(state.pace).is_some_and(|(waited, pace)| waited >= pace.late) {
             self.suspect(path);
         }
     }

@@ -63,7 +63,10 @@ impl Machine {
             return;
         }
         match self.follow_up(attempt, trouble, now) {
-            Ok(choice) => self.plan_next(attempt, trouble, choice, told_tokens),
+            Ok(choice) => {
+                self.plan_next(attempt, trouble, choice, told_tokens);
+                self.note_unpermitted(attempt, choice.path, now);
+            }
             Err(_) if self.ask_to_shrink(attempt, trouble, now) => {}
             Err(reason) => {
                 let (step, item) = self.place(attempt);
@@ -110,6 +113,7 @@ impl Machine {
         let unfit = self.unfit(step, item);
         let (suspect, usual) = self.known_of(step);
         let left = self.time_for(step, now);
+        let home = self.steps[step.at()].model.filter(|_| self.measure.is_some());
         let of = &self.attempts[attempt.at()];
         let may_swap = state.swaps < policy.max_swaps;
         let view = View {
@@ -126,7 +130,8 @@ impl Machine {
             took: of.ended.map(|(at, _)| at.since(of.sent.unwrap_or(of.launched))),
             open_at: &self.open_at,
             line_for: &self.line_for,
-            known: Known { suspect: &suspect, usual: &usual, left },
+            known: Known { suspect: &suspect, usual: &usual, left, home },
+            permit_waits: &self.permit_waits(step, item),
             end_at: self.end_at,
             now,
         };
@@ -228,7 +233,7 @@ impl Machine {
         let state = &mut self.attempts[attempt.at()];
         (state.cut, state.late) = (true, late);
         let path = state.spec.path;
-        let (after, automatic) = (state.limits.after(signal), state.limits.automatic);
+        let (after, automatic) = (state.limits.of(signal).unwrap_or_default(), state.limits.automatic);
         let cold = Reason::Late { path, signal, after, automatic };
         let reason = late.map_or(cold, |late| Reason::Timing(Timing::Cut(late)));
         self.decide(now, Some(step), Some(item), Kind::Cut, reason);

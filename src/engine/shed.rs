@@ -61,10 +61,10 @@ impl Machine {
         let message = format!(
             "needs about {usual} on the critical path, from step '{name}' on, {time} are left: {advice}"
         );
-        self.give_up(step, message, (needs, left), retry_after, now);
+        self.end_short(step, message, (needs, left), retry_after, now);
     }
 
-    fn give_up(
+    fn end_short(
         &mut self,
         step: StepIx,
         message: String,
@@ -98,7 +98,7 @@ impl Machine {
         if self.measure.is_none() {
             return false;
         }
-        let due = |step: &StepIx| self.last_call(*step).is_some_and(|at| at < now);
+        let due = |step: &StepIx| self.last_call(*step).is_some_and(|at| at <= now);
         let Some(step) = self.plan.step_ixs().find(due) else { return false };
         let left = self.end_at.since(now);
         let at = self.last_call(step).unwrap_or(now);
@@ -118,7 +118,7 @@ impl Machine {
             show(needs),
             show(left)
         );
-        self.give_up(step, message, (needs, left), None, now);
+        self.end_short(step, message, (needs, left), None, now);
         true
     }
 

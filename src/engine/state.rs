@@ -123,7 +123,7 @@ pub(super) enum ItemPhase {
 
 /// How an attempt's tokens have come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Flow {
     pub(super) stream: Stream,
     /// Whether it has ever been seen to be slow.
     pub(super) slow: bool,
@@ -131,7 +131,7 @@ pub(super) struct Pace {
 
 /// What the stream of an attempt is held against.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct Pace {
     /// Tokens of its answer, at the median.
     pub(super) expected: f64,
     /// The usual tokens a second.
@@ -153,11 +153,11 @@ pub(super) struct AttemptState {
     pub(super) first_token: Option<Timestamp>,
     pub(super) latest_token: Option<Timestamp>,
     pub(super) emitted: u64,
-    pub(super) pace: Pace,
+    pub(super) flow: Flow,
     pub(super) prompt_tokens: u64,
     pub(super) limits: Limits,
     /// What its stream is held against, where its limits were measured.
-    pub(super) flow: Option<Flow>,
+    pub(super) pace: Option<Pace>,
     /// When it was seen that it will not be done in time, and how.
     pub(super) projected: Option<(Timestamp, Signal, Projection)>,
     /// How it was late by what is measured, once it was cut.
@@ -167,6 +167,8 @@ pub(super) struct AttemptState {
     /// Whether the step has stopped relying on it.
     pub(super) cut: bool,
     pub(super) early: Early,
+    /// Whether it was said that no other attempt joins it for want of a permit.
+    pub(super) unpermitted: bool,
     /// What it was launched for.
     pub(super) planned: Next,
     /// Whether its item was repaired and refused, and its changes of path, before it was launched.
@@ -219,6 +221,8 @@ pub struct ItemView<'a> {
 pub struct AttemptView<'a> {
     /// What was launched.
     pub spec: &'a AttemptSpec,
+    /// A path of this model.
+    pub model: ModelIx,
     /// When.
     pub launched: Timestamp,
     /// When its request left.
@@ -369,6 +373,7 @@ impl AttemptState {
     pub(super) fn view(&self) -> AttemptView<'_> {
         AttemptView {
             spec: &self.spec,
+            model: self.model,
             launched: self.launched,
             sent: self.sent,
             first_token: self.first_token,

@@ -12,7 +12,7 @@ use super::provider::Provider;
 use super::seen::{Fate, Seen};
 use super::shape::Shape;
 use super::step::StepCounts;
-use super::window::{Clock, Pair, Tally};
+use super::window::{Clock, Tally, Windows};
 
 /// Of what a book's file is made, so that another form is not misread.
 const VERSION: u32 = 1;
@@ -115,7 +115,7 @@ impl Book {
             return;
         }
         let (weight, now) = (self.clock.weight(), self.clock.latest());
-        let fade = Pair { short: 1.0 / weight.short, long: 1.0 / weight.long };
+        let fade = weight.map(|weight| 1.0 / weight);
         let step = entry(&mut self.steps, name(&observation.step), MAX_STEPS, |step| step.seen);
         step.record(&seen, weight.long, now);
         let size = step.size(fade.long);
@@ -147,11 +147,11 @@ impl Book {
 
     /// By how much a curve's counts are multiplied when they are read at `now`.
     #[must_use]
-    pub fn fade(&self, now: Duration) -> Pair<f64> {
+    pub fn fade(&self, now: Duration) -> Windows<f64> {
         self.clock.fade(now)
     }
 
-    fn scale(&mut self, by: Pair<f64>) {
+    fn scale(&mut self, by: Windows<f64>) {
         self.paths.values_mut().for_each(|path| path.scale(by));
         self.providers.values_mut().for_each(|provider| provider.scale(by));
         self.steps.values_mut().for_each(|step| step.scale(by));

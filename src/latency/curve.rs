@@ -9,7 +9,7 @@ use super::change;
 use super::histogram::{Histogram, Quantile};
 use super::path::Usual;
 use super::seen::{Fate, Seen};
-use super::window::{Pair, Tally};
+use super::window::{Tally, Windows};
 
 /// Attempts that a foretold curve is worth beside measured ones (the published sketch's).
 pub const PRIOR: f64 = 30.0;
@@ -21,9 +21,9 @@ const ALIKE: f64 = 0.7;
 /// Histograms of one kind of attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Timing {
-    first: Pair<Histogram>,
-    total: Pair<Histogram>,
-    pace: Pair<Histogram>,
+    first: Windows<Histogram>,
+    total: Windows<Histogram>,
+    pace: Windows<Histogram>,
 }
 
 /// One step on one path.
@@ -56,18 +56,8 @@ pub fn prompt_bucket(tokens: f64) -> u8 {
     bucket
 }
 
-fn add(to: &mut Pair<Histogram>, seconds: f64, event: bool, weight: Pair<f64>) {
-    if event {
-        to.short.event(seconds, weight.short);
-        to.long.event(seconds, weight.long);
-    } else {
-        to.short.censored(seconds, weight.short);
-        to.long.censored(seconds, weight.long);
-    }
-}
-
 impl Timing {
-    fn record(&mut self, seen: &Seen, usual: Usual, weight: Pair<f64>) {
+    fn record(&mut self, seen: &Seen, usual: Usual, weight: Windows<f64>) {
         let overdue = usual.first.is_some_and(|first| seen.lasted > 2.0 * first);
         let broken_off = match seen.fate {
             Fate::Closed => true,
@@ -75,27 +65,27 @@ impl Timing {
             Fate::Answered | Fate::Invalid | Fate::Refused | Fate::Unrelated => false,
         };
         match seen.first {
-            Some(first) => add(&mut self.first, first, true, weight),
-            None if broken_off => add(&mut self.first, seen.lasted, false, weight),
+            Some(first) => self.first.event(first, weight),
+            None if broken_off => self.first.censored(seen.lasted, weight),
             None => {}
         }
         if seen.fate == Fate::Answered {
-            add(&mut self.total, seen.lasted, true, weight);
+            self.total.event(seen.lasted, weight);
         } else if broken_off {
-            add(&mut self.total, seen.lasted, false, weight);
+            self.total.censored(seen.lasted, weight);
         }
         if let (Fate::Answered, Some(first)) = (seen.fate, seen.first)
             && seen.tokens >= 4.0
         {
-            add(&mut self.pace, (seen.lasted - first) / seen.tokens, true, weight);
+            self.pace.event((seen.lasted - first) / seen.tokens, weight);
         }
     }
 
-    fn parts(&mut self) -> [&mut Pair<Histogram>; 3] {
+    fn parts(&mut self) -> [&mut Windows<Histogram>; 3] {
         [&mut self.first, &mut self.total, &mut self.pace]
     }
 
-    fn part(&self, part: Part) -> &Pair<Histogram> {
+    fn part(&self, part: Part) -> &Windows<Histogram> {
         match part {
             Part::FirstToken => &self.first,
             Part::Total => &self.total,
@@ -112,28 +102,31 @@ impl Timing {
 /// were to be expected.
 fn changed(short: &Histogram, long: &Histogram) -> f64 {
     let recent = short.total();
-    let before = long.total() - recent;
+    let before = (long.total() - recent).max(0.0);
     if before < 5.0 || recent < 1.0 {
         return 0.0;
     }
     let (events, expected) = short.against(long);
     let surprise = if events > 0.0 { events * (events / expected.max(1e-6)).ln() } else { 0.0 };
     let surprise = (surprise - (events - expected)).max(0.0);
-    change::by_fit(surprise * ALIKE * before / (before + recent), 1.0, recent)
+    change::by_fit(surprise * ALIKE * before / (before + recent), 1.0, recent, change::ODDS)
 }
 
-/// Both windows as one histogram, in attempts: the weeks, unless the latest minutes disagree.
-fn blended(of: &Pair<Histogram>, fade: Pair<f64>) -> Histogram {
-    let (short, mut long) = (of.short.times(fade.short), of.long.times(fade.long));
-    let changed = changed(&short, &long);
-    long.scale(1.0 - changed);
-    long.absorb_times(&short, changed);
-    long
+/// All windows as one histogram, in attempts: the weeks, unless the latest minutes disagree, or the latest minute.
+fn blended(of: &Windows<Histogram>, fade: Windows<f64>) -> Histogram {
+    let Windows { quick, short, long } = of.each().zip(fade).map(|(of, fade)| of.times(fade));
+    let mut blended = long;
+    for recent in [short, quick] {
+        let changed = changed(&recent, &blended);
+        blended.scale(1.0 - changed);
+        blended.absorb_times(&recent, changed);
+    }
+    blended
 }
 
 impl Curve {
     /// Counts an attempt on a path on which `usual` is usual.
-    pub fn record(&mut self, seen: &Seen, usual: Usual, weight: Pair<f64>, now: f64) {
+    pub fn record(&mut self, seen: &Seen, usual: Usual, weight: Windows<f64>, now: f64) {
         self.seen = now;
         self.all.record(seen, usual, weight);
         self.by_prompt.entry(prompt_bucket(seen.prompt)).or_default().record(seen, usual, weight);
@@ -142,7 +135,7 @@ impl Curve {
     /// What was measured, in attempts: on prompts of about `prompt` tokens where enough were seen, else on all. Counts are
     /// multiplied by `fade`.
     #[must_use]
-    pub fn measured(&self, part: Part, prompt: Option<f64>, fade: Pair<f64>) -> Histogram {
+    pub fn measured(&self, part: Part, prompt: Option<f64>, fade: Windows<f64>) -> Histogram {
         let like = prompt.and_then(|tokens| self.by_prompt.get(&prompt_bucket(tokens)));
         let like = like.filter(|like| like.part(part).long.total() * fade.long >= ENOUGH);
         blended(like.unwrap_or(&self.all).part(part), fade)
@@ -154,7 +147,7 @@ impl Curve {
         &self,
         part: Part,
         prompt: Option<f64>,
-        fade: Pair<f64>,
+        fade: Windows<f64>,
         foretold: &Histogram,
     ) -> Histogram {
         let mut believed = self.measured(part, prompt, fade);
@@ -167,12 +160,18 @@ impl Curve {
 
     /// Seconds that are left, at a share of the attempts that have gone on for `age` seconds.
     #[must_use]
-    pub fn residual(&self, part: Part, age: f64, share: f64, fade: Pair<f64>) -> Option<Quantile> {
+    pub fn residual(
+        &self,
+        part: Part,
+        age: f64,
+        share: f64,
+        fade: Windows<f64>,
+    ) -> Option<Quantile> {
         self.measured(part, None, fade).residual(age, share)
     }
 
     /// Multiplies what each window counts.
-    pub fn scale(&mut self, by: Pair<f64>) {
+    pub fn scale(&mut self, by: Windows<f64>) {
         for timing in std::iter::once(&mut self.all).chain(self.by_prompt.values_mut()) {
             for part in timing.parts() {
                 part.scale(by);

@@ -121,7 +121,7 @@ impl Laws {
         for one in self.possible(step, path) {
             match seen.tokens {
                 None if one.first_token > seen.age => {
-                    left.event(one.total() - seen.age, one.weight)
+                    left.event(one.total() - seen.age, one.weight);
                 }
                 None => {}
                 Some(tokens) => {

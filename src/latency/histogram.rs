@@ -1,12 +1,12 @@
 //! Durations counted by the logarithm, with those that were broken off counted apart, and the Kaplan-Meier estimate over
 //! both in one pass.
 //!
-//! Buckets grow by 4 %, so that their middles are within 2 % of what they hold (as DDSketch's, Masson et al. 2019).
+//! Buckets grow by 4 %, so that their middles are within 2 % of what they hold (as those of `DDSketch`, Masson et al. 2019).
 //! Counts are weights, so they can fade. Only buckets that hold something take room.
 
 use serde::{Deserialize, Serialize};
 
-use super::window::{NOTHING, Tally};
+use super::window::{NOTHING, Tally, Windows};
 
 /// Lower end of the first bucket, in seconds. What is shorter counts as this.
 pub const FLOOR_S: f64 = 1e-3;
@@ -65,9 +65,17 @@ fn place(seconds: f64) -> Option<u16> {
     Some(place as u16)
 }
 
-/// The lower end of a bucket, in seconds.
-fn lower(place: u16) -> f64 {
-    FLOOR_S * (f64::from(place) * WIDTH).exp()
+/// Seconds at a place between buckets: their lower ends are at whole numbers.
+fn edge(place: f64) -> f64 {
+    FLOOR_S * (place * WIDTH).exp()
+}
+
+/// A piece of a Kaplan-Meier estimate: from one place to another, the share that lasts falls from one to another.
+struct Step {
+    from: f64,
+    to: f64,
+    before: f64,
+    left: f64,
 }
 
 /// The middle of a bucket, as the natural logarithm of seconds.
@@ -88,7 +96,12 @@ impl Histogram {
     }
 
     fn add(&mut self, seconds: f64, events: f64, censored: f64) {
-        let Some(at) = place(seconds) else { return };
+        if let Some(at) = place(seconds) {
+            self.put(at, events, censored);
+        }
+    }
+
+    fn put(&mut self, at: u16, events: f64, censored: f64) {
         match self.cells.binary_search_by_key(&at, |cell| cell.0) {
             Ok(found) => {
                 self.cells[found].1 += events;
@@ -150,32 +163,41 @@ impl Histogram {
         Self { cells: self.cells.iter().map(share).collect() }
     }
 
-    /// The Kaplan-Meier estimate, bucket by bucket: place, weight still at risk, share that lasts beyond it. Within a
-    /// bucket events come before what is censored.
-    fn curve(&self) -> impl Iterator<Item = (Cell, f64, f64)> + '_ {
+    /// The Kaplan-Meier estimate, from one bucket with events to the next. Within a bucket events come before what is
+    /// censored.
+    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
         let mut at_risk = self.total();
         let mut left = 1.0;
-        self.cells.iter().map(move |&cell| {
+        let mut end = None;
+        self.cells.iter().filter_map(move |&Cell(at, events, censored)| {
             let before = left;
-            if cell.1 > 0.0 && at_risk > 0.0 {
-                left *= (1.0 - cell.1 / at_risk).max(0.0);
+            if events > 0.0 && at_risk > 0.0 {
+                left *= (1.0 - events / at_risk).max(0.0);
             }
-            at_risk -= cell.1 + cell.2;
-            (cell, before, left)
+            at_risk -= events + censored;
+            let from = end.unwrap_or(f64::from(at));
+            (events > 0.0).then(|| {
+                let to = f64::from(at) + 1.0;
+                end = Some(to);
+                Step { from, to, before, left }
+            })
         })
     }
 
     /// Share that lasts longer than so many seconds; 1 where nothing is known.
     #[must_use]
     pub fn survival(&self, seconds: f64) -> f64 {
-        let Some(at) = place(seconds) else { return 1.0 };
+        if seconds.is_nan() {
+            return 1.0;
+        }
+        let at = (seconds / FLOOR_S).max(1e-9).ln() / WIDTH;
         let mut survival = 1.0;
-        for (cell, before, left) in self.curve() {
-            if cell.0 > at {
+        for step in self.steps() {
+            if at <= step.from {
                 break;
             }
-            let share = ((seconds / lower(cell.0)).ln() / WIDTH).clamp(0.0, 1.0);
-            survival = before + (left - before) * share;
+            let share = ((at - step.from) / (step.to - step.from)).min(1.0);
+            survival = step.before + (step.left - step.before) * share;
         }
         survival
     }
@@ -198,18 +220,16 @@ impl Histogram {
     }
 
     fn at_survival(&self, wanted: f64) -> Option<Quantile> {
-        let mut longest = None;
-        for (cell, before, left) in self.curve() {
-            // Rounding must not keep the last event out of reach.
-            if left <= wanted + 1e-9 && before > left {
-                let share = ((before - wanted) / (before - left)).clamp(0.0, 1.0);
-                return Some(Quantile::At(lower(cell.0) * (share * WIDTH).exp()));
-            }
-            if cell.1 + cell.2 > 0.0 {
-                longest = Some(lower(cell.0) * WIDTH.exp());
-            }
+        // Rounding must not keep the last event out of reach.
+        let reached = |step: &Step| step.left <= wanted + 1e-9 && step.before > step.left;
+        if let Some(step) = self.steps().find(reached) {
+            // Between two buckets with events the estimate is a straight line: a jump at the second one would read the
+            // next of a few long ones for each quantile.
+            let share = ((step.before - wanted) / (step.before - step.left)).clamp(0.0, 1.0);
+            return Some(Quantile::At(edge(step.from + (step.to - step.from) * share)));
         }
-        longest.map(Quantile::Beyond)
+        let longest = self.cells.iter().rev().find(|cell| cell.1 + cell.2 > 0.0)?;
+        Some(Quantile::Beyond(edge(f64::from(longest.0) + 1.0)))
     }
 
     /// Weight of the events, and how many were to be expected had they followed `other`: the one-sample log-rank
@@ -217,15 +237,15 @@ impl Histogram {
     #[must_use]
     pub fn against(&self, other: &Self) -> (f64, f64) {
         let (mut hazard, mut expected) = (0.0, 0.0);
-        let mut theirs = other.curve().peekable();
+        let mut theirs = other.steps().peekable();
         for &Cell(at, events, censored) in &self.cells {
             let mut within = 0.0;
-            while let Some((cell, before, left)) = theirs.next_if(|(cell, ..)| cell.0 <= at) {
-                let step = (before.max(1e-3) / left.max(1e-3)).ln().max(0.0);
-                if cell.0 < at {
-                    hazard += step;
+            while let Some(step) = theirs.next_if(|step| step.to <= f64::from(at) + 1.0) {
+                let more = (step.before.max(1e-3) / step.left.max(1e-3)).ln().max(0.0);
+                if step.to <= f64::from(at) {
+                    hazard += more;
                 } else {
-                    within = step;
+                    within = more;
                 }
             }
             // What ended in a bucket was at risk in half of it.
@@ -233,6 +253,24 @@ impl Histogram {
             hazard += within;
         }
         (self.events(), expected)
+    }
+}
+
+impl Windows<Histogram> {
+    /// Counts an event in every window.
+    pub fn event(&mut self, seconds: f64, weight: Windows<f64>) {
+        let Some(at) = place(seconds) else { return };
+        for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
+            window.put(at, weight, 0.0);
+        }
+    }
+
+    /// Counts something broken off in every window.
+    pub fn censored(&mut self, seconds: f64, weight: Windows<f64>) {
+        let Some(at) = place(seconds) else { return };
+        for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
+            window.put(at, 0.0, weight);
+        }
     }
 }
 

@@ -8,12 +8,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A distribution as equally likely points, ascending; never empty.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Points(Arc<[f64]>);
 
 /// Everything a planner needs to know of the paths of one plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Laws {
     /// By the plan's paths.
     pub paths: Vec<PathLaw>,
@@ -30,7 +33,7 @@ pub struct Laws {
 }
 
 /// One path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathLaw {
     /// Its provider's place in [`Laws::providers`].
     pub provider: usize,
@@ -55,7 +58,7 @@ pub struct PathLaw {
 }
 
 /// What the paths of one provider have in common.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProviderLaw {
     /// Chance that a run meets it in a slow spell.
     pub spell: f64,
@@ -72,7 +75,7 @@ pub struct ProviderLaw {
 }
 
 /// What a step's answers are like.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepLaw {
     /// Tokens of an answer, at the median.
     pub tokens: f64,
@@ -82,6 +85,20 @@ pub struct StepLaw {
     pub spread_shared: f64,
     /// The same that each attempt has to itself.
     pub spread_own: f64,
+}
+
+impl TryFrom<Vec<f64>> for Points {
+    type Error = &'static str;
+
+    fn try_from(points: Vec<f64>) -> Result<Self, Self::Error> {
+        Self::new(points).ok_or("a distribution has one point at least")
+    }
+}
+
+impl From<Points> for Vec<f64> {
+    fn from(points: Points) -> Self {
+        points.0.to_vec()
+    }
 }
 
 impl Points {

@@ -45,6 +45,8 @@ pub struct Mixture {
     pub count: f64,
     /// Weight of what never comes, among what was seen.
     pub missing: f64,
+    /// Weight of the few that were broken off.
+    pub waiting: f64,
     /// Weight of all that was seen.
     pub total: f64,
 }
@@ -57,6 +59,7 @@ struct Sums {
     first: f64,
     second: f64,
     few: f64,
+    waiting: f64,
     never: f64,
 }
 
@@ -70,8 +73,15 @@ impl Mixture {
             _ => prior.usual.mean,
         };
         let usual = LogNormal { mean: start, spread: prior.usual.spread };
-        let mut found =
-            Self { usual, few: prior.few, never: prior.never, count: 0.0, missing: 0.0, total };
+        let mut found = Self {
+            usual,
+            few: prior.few,
+            never: prior.never,
+            count: 0.0,
+            missing: 0.0,
+            waiting: 0.0,
+            total,
+        };
         // Without a single event nothing says how long the usual takes, but what was waited for in vain.
         if seen.events() <= 0.0 {
             found.usual = prior.usual;
@@ -84,7 +94,7 @@ impl Mixture {
     }
 
     /// How likely it is that something is usual, one of the few, or never comes, by what was seen of it.
-    fn weigh(&self, cell: Cell, factor: LogNormal) -> [f64; 5] {
+    fn weigh(&self, cell: Cell, factor: LogNormal) -> [f64; 6] {
         let Cell(at, events, censored) = cell;
         let x = middle_ln(at);
         let z = (x - self.usual.mean) / self.usual.spread;
@@ -93,12 +103,12 @@ impl Mixture {
             spread: self.usual.spread.hypot(factor.spread),
         };
         let z_few = (x - few.mean) / few.spread;
-        let mut sums = [0.0; 5];
+        let mut sums = [0.0; 6];
         if events > 0.0 {
             let usual = (1.0 - self.few) * density(z) / self.usual.spread + 1e-300;
             let late = self.few * density(z_few) / few.spread;
             let share = events * usual / (usual + late);
-            sums = [share, share * x, share * x * x, events - share, 0.0];
+            sums = [share, share * x, share * x * x, events - share, 0.0, 0.0];
         }
         if censored > 0.0 {
             let comes = 1.0 - self.never;
@@ -113,20 +123,23 @@ impl Mixture {
             sums[0] += share;
             sums[1] += share * mean;
             sums[2] += share * (mean * mean + variance);
-            sums[3] += censored * late / all;
-            sums[4] = censored * self.never / all;
+            sums[4] = censored * late / all;
+            sums[5] = censored * self.never / all;
         }
         sums
     }
 
     fn expect(&self, cells: &[Cell], prior: &Prior) -> Sums {
-        let mut sums = Sums { usual: 0.0, first: 0.0, second: 0.0, few: 0.0, never: 0.0 };
-        for &cell in cells {
-            let [usual, first, second, few, never] = self.weigh(cell, prior.factor);
+        let mut sums =
+            Sums { usual: 0.0, first: 0.0, second: 0.0, few: 0.0, waiting: 0.0, never: 0.0 };
+        // Buckets of long ago are as good as empty in the quick windows.
+        for &cell in cells.iter().filter(|cell| cell.1 + cell.2 > 1e-3) {
+            let [usual, first, second, few, waiting, never] = self.weigh(cell, prior.factor);
             sums.usual += usual;
             sums.first += first;
             sums.second += second;
-            sums.few += few;
+            sums.few += few + waiting;
+            sums.waiting += waiting;
             sums.never += never;
         }
         sums
@@ -146,6 +159,7 @@ impl Mixture {
         self.never = ((sums.never + firm * prior.never) / (all + firm).max(1e-9)).clamp(0.0, 0.98);
         self.count = sums.usual;
         self.missing = sums.never;
+        self.waiting = sums.waiting;
     }
 
     /// What of a bucket's events follows the usual law, 0 to 1.

@@ -22,6 +22,7 @@ mod pace;
 mod path;
 mod provider;
 mod seen;
+mod serving;
 mod shape;
 mod spell;
 mod step;

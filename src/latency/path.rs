@@ -6,7 +6,7 @@ use super::change;
 use super::histogram::Histogram;
 use super::provider::Evidence;
 use super::seen::{Fate, Seen};
-use super::window::{Pair, Tally};
+use super::window::{Tally, Windows};
 
 /// Before anything is seen: the spread of the logarithm of times to the first token, and of the time a token takes
 /// (published measurements of 1.2 million calls).
@@ -17,6 +17,8 @@ pub const SPREAD_PACE: f64 = 0.19;
 pub const LATE: f64 = 3.0;
 /// See [`LATE`].
 pub const SLOW: f64 = 1.0 / 0.45;
+/// Windows are compared here, below the median: there are few slow ones among the quickest third, even in a spell.
+const LOW: f64 = 0.35;
 /// Attempts below which nothing is called usual.
 const FEW: f64 = 2.0;
 
@@ -27,7 +29,7 @@ pub struct Outcomes {
     pub sent: f64,
     /// Those that did.
     pub faults: f64,
-    /// Attempts that ended with an answer, of use or not.
+    /// Attempts that ended with an answer, of use or not, and shares of those that were closed.
     pub answers: f64,
     /// Those of no use.
     pub invalid: f64,
@@ -70,11 +72,11 @@ pub struct PathCounts {
     /// Its provider.
     pub provider: String,
     /// Seconds to the first token.
-    pub first: Pair<Histogram>,
+    pub first: Windows<Histogram>,
     /// Seconds a token, before it slows down.
-    pub pace: Pair<Histogram>,
+    pub pace: Windows<Histogram>,
     /// How attempts came out.
-    pub outcomes: Pair<Outcomes>,
+    pub outcomes: Windows<Outcomes>,
     /// When it was last tried, by the book's clock.
     pub seen: f64,
 }
@@ -88,23 +90,32 @@ pub struct Usual {
     pub pace: Option<f64>,
 }
 
-/// The median of weeks, moved where the latest minutes say so.
-fn usual(of: &Pair<Histogram>, fade: Pair<f64>, spread: f64) -> Option<f64> {
+/// The median of weeks, moved where the latest minutes say so, and then where the latest minute does.
+fn usual(of: &Windows<Histogram>, fade: Windows<f64>, spread: f64) -> Option<f64> {
     if of.long.events() * fade.long < FEW {
         return None;
     }
-    let long = of.long.quantile(0.5)?.at_least();
-    let recent = of.short.events() * fade.short;
-    let Some(short) = of.short.quantile(0.5).filter(|_| recent >= FEW) else { return Some(long) };
-    // A median is worth 2/pi of a mean.
-    let shift = change::of_shift((short.at_least() / long).ln(), recent * 0.64, spread);
-    Some(long * shift.value.exp())
+    let mut usual = of.long.quantile(0.5)?.at_least();
+    let low = of.long.quantile(LOW)?.at_least();
+    let mut shifted = 0.0;
+    for (recent, fade) in [(&of.short, fade.short), (&of.quick, fade.quick)] {
+        let count = recent.events() * fade;
+        if count < 2.0 * FEW {
+            continue;
+        }
+        let Some(recent) = recent.quantile(LOW) else { continue };
+        // A quantile is worth 0.6 of a mean.
+        let seen = (recent.at_least() / low).ln() - shifted;
+        shifted += change::of_shift(seen, count * 0.6, spread, change::ODDS).value;
+    }
+    usual *= shifted.exp();
+    Some(usual)
 }
 
 impl PathCounts {
     /// What is usual, where counts are multiplied by `fade`.
     #[must_use]
-    pub fn usual(&self, fade: Pair<f64>) -> Usual {
+    pub fn usual(&self, fade: Windows<f64>) -> Usual {
         Usual {
             first: usual(&self.first, fade, SPREAD_FIRST),
             pace: usual(&self.pace, fade, SPREAD_PACE),
@@ -112,32 +123,29 @@ impl PathCounts {
     }
 
     /// Counts an attempt, and says what it tells of the provider. Its answer is expected to have `size` tokens.
-    pub fn record(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Pair<f64>) -> Evidence {
-        let add = |to: &mut Pair<Histogram>, seconds: f64, event: bool| {
-            if event {
-                to.short.event(seconds, weight.short);
-                to.long.event(seconds, weight.long);
-            } else {
-                to.short.censored(seconds, weight.short);
-                to.long.censored(seconds, weight.long);
-            }
-        };
+    pub fn record(
+        &mut self,
+        seen: &Seen,
+        size: f64,
+        usual: Usual,
+        weight: Windows<f64>,
+    ) -> Evidence {
         let overdue = usual.first.is_some_and(|first| seen.lasted > 2.0 * first);
         match (seen.first, seen.fate) {
-            (Some(first), _) => add(&mut self.first, first, true),
-            (None, Fate::Closed) => add(&mut self.first, seen.lasted, false),
+            (Some(first), _) => self.first.event(first, weight),
+            (None, Fate::Closed) => self.first.censored(seen.lasted, weight),
             // A fault that comes when a token is long due was waited for.
-            (None, Fate::Fault) if overdue => add(&mut self.first, seen.lasted, false),
+            (None, Fate::Fault) if overdue => self.first.censored(seen.lasted, weight),
             (None, _) => {}
         }
         if let Some(pace) = seen.pace {
-            add(&mut self.pace, pace.before, true);
+            self.pace.event(pace.before, weight);
         }
         self.count_outcome(seen, size, usual, weight);
         evidence(seen, size, usual)
     }
 
-    fn count_outcome(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Pair<f64>) {
+    fn count_outcome(&mut self, seen: &Seen, size: f64, usual: Usual, weight: Windows<f64>) {
         let mut now = Outcomes::default();
         let waited = usual.first.is_none_or(|first| seen.lasted > first);
         let told = match seen.fate {
@@ -152,11 +160,13 @@ impl PathCounts {
         if seen.first.is_some() {
             now.stalls = if seen.stalled { 1.0 } else { 0.0 };
             let far = (seen.tokens / size).clamp(0.0, 1.0);
+            if seen.fate == Fate::Closed && !seen.stalled {
+                // A useless answer ends after 0.3 to 1 of its length: so much of it would have shown.
+                now.answers = ((far - 0.3) / 0.7).max(0.0);
+            }
             now.flowing = if seen.stalled || seen.fate == Fate::Answered { 1.0 } else { far };
         }
-        for (window, weight) in
-            [(&mut self.outcomes.short, weight.short), (&mut self.outcomes.long, weight.long)]
-        {
+        for (window, weight) in self.outcomes.list_mut().into_iter().zip(weight.list()) {
             let mut now = now;
             now.scale(weight);
             window.absorb(&now);
@@ -164,7 +174,7 @@ impl PathCounts {
     }
 
     /// Multiplies what each window counts.
-    pub fn scale(&mut self, by: Pair<f64>) {
+    pub fn scale(&mut self, by: Windows<f64>) {
         self.first.scale(by);
         self.pace.scale(by);
         self.outcomes.scale(by);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::spell::{Kind, Runs, whole};
-use super::window::{Pair, Tally};
+use super::window::{Tally, Windows};
 
 /// Runs that are followed at once, at most; of the oldest no further attempt is counted with its earlier ones.
 const OPEN: usize = 1_024;
@@ -13,6 +13,10 @@ const OPEN: usize = 1_024;
 const OVER_S: f64 = 1_800.0;
 
 /// What one attempt says of its provider's state.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own, asked or not, answered or not"
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// How much of a chance there was to see it slow down, 0 to 1.
@@ -39,20 +43,20 @@ struct Open {
     spell: [f64; 5],
     burst: [f64; 2],
     /// What it was counted with.
-    weight: Pair<f64>,
+    weight: Windows<f64>,
 }
 
 /// One provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provider {
     /// By what they met of spells.
-    pub spells: Pair<Runs<5>>,
+    pub spells: Windows<Runs<5>>,
     /// By what they met of refusals.
-    pub bursts: Pair<Runs<2>>,
+    pub bursts: Windows<Runs<2>>,
     /// Refusals, and the seconds after which they came, summed.
-    pub refusals: Pair<f64>,
+    pub refusals: Windows<f64>,
     /// See [`Provider::refusals`].
-    pub refusal_s: Pair<f64>,
+    pub refusal_s: Windows<f64>,
     /// When it was last met, by the book's clock.
     pub seen: f64,
     open: VecDeque<Open>,
@@ -85,12 +89,12 @@ impl Open {
 
 impl Provider {
     /// Counts what an attempt of `run` says, at a moment at which an observation weighs `weight`.
-    pub fn record(&mut self, run: u64, evidence: &Evidence, weight: Pair<f64>, now: f64) {
+    pub fn record(&mut self, run: u64, evidence: &Evidence, weight: Windows<f64>, now: f64) {
         self.seen = now;
         let found = self.open.iter().rposition(|open| open.run == run);
         let mut open = match found.and_then(|at| self.open.remove(at)) {
             Some(open) => {
-                let back = Pair { short: -open.weight.short, long: -open.weight.long };
+                let back = open.weight.map(|weight| -weight);
                 self.enter(&open, back);
                 open
             }
@@ -108,20 +112,22 @@ impl Provider {
         }
     }
 
-    fn enter(&mut self, open: &Open, weight: Pair<f64>) {
+    fn enter(&mut self, open: &Open, weight: Windows<f64>) {
         let (spell, burst) = open.kinds();
-        if spell != [0; 5] {
-            self.spells.short.count(spell, weight.short);
-            self.spells.long.count(spell, weight.long);
+        for (runs, weight) in self.spells.list_mut().into_iter().zip(weight.list()) {
+            if spell != [0; 5] {
+                runs.count(spell, weight);
+            }
         }
-        if burst[0] > 0 {
-            self.bursts.short.count(burst, weight.short);
-            self.bursts.long.count(burst, weight.long);
+        for (runs, weight) in self.bursts.list_mut().into_iter().zip(weight.list()) {
+            if burst[0] > 0 {
+                runs.count(burst, weight);
+            }
         }
     }
 
     /// Multiplies what each window counts.
-    pub fn scale(&mut self, by: Pair<f64>) {
+    pub fn scale(&mut self, by: Windows<f64>) {
         self.spells.scale(by);
         self.bursts.scale(by);
         self.refusals.scale(by);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::histogram::{Histogram, middle_ln};
+use super::histogram::{Histogram, Quantile, middle_ln};
 use super::law::Points;
 use super::mixture::LogNormal;
 use super::normal::{above, density, inverse};
@@ -95,7 +95,7 @@ impl Shape {
             match seen.first {
                 Some(first) if first > LATE * usual => self.late.event(first / usual, weight),
                 None if seen.fate == Fate::Fault => {
-                    self.error_at.event(seen.lasted / usual, weight)
+                    self.error_at.event(seen.lasted / usual, weight);
                 }
                 _ => {}
             }
@@ -156,7 +156,7 @@ impl Shape {
         let events = self.error_at.events() * fade;
         let known = events / (events + FIRM);
         points(|share| {
-            let seen = self.error_at.quantile(share).map_or(share, |at| at.at_least());
+            let seen = self.error_at.quantile(share).map_or(share, Quantile::at_least);
             known * seen + (1.0 - known) * share
         })
     }

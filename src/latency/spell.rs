@@ -11,8 +11,8 @@ use super::window::{NOTHING, Tally};
 const MOST: f64 = 15.0;
 /// Kinds of runs that are told apart, at most; the rarest are forgotten.
 const KINDS: usize = 1_024;
-/// Enough for the table's figures to settle.
-const ROUNDS: usize = 25;
+/// Enough for the table's figures to settle: where spells are frequent, they move by a few percent a round.
+const ROUNDS: usize = 80;
 
 /// What a run has met at a provider, in whole attempts: of how many it could be told whether they are slow, how many
 /// were; the same for late; how many were closed without a token when late ones and dead ones could not be told apart.
@@ -52,10 +52,16 @@ where
         }
     }
 
-    /// What is counted.
+    /// Kinds of which there is enough to matter, their counts multiplied by `fade`.
+    fn present(&self, fade: f64) -> Vec<([u8; N], f64)> {
+        let faded = self.kinds.iter().map(|kind| (kind.0, kind.1 * fade));
+        faded.filter(|kind| kind.1 > 1e-3).collect()
+    }
+
+    /// All runs together.
     #[must_use]
-    pub fn kinds(&self) -> &[([u8; N], f64)] {
-        &self.kinds
+    pub fn total(&self) -> f64 {
+        self.kinds.iter().map(|kind| kind.1).sum()
     }
 }
 
@@ -118,61 +124,86 @@ pub fn whole(count: f64) -> u8 {
     whole
 }
 
-fn ln_chance(chance: f64, hits: f64, trials: f64) -> f64 {
-    hits * chance.ln() + (trials - hits).max(0.0) * (1.0 - chance).ln()
+/// The logarithms of figures and of what they leave, taken once for a whole table.
+struct Logs {
+    spell: [f64; 2],
+    /// Of a hit and of a miss, by state.
+    slow: [[f64; 2]; 2],
+    late: [[f64; 2]; 2],
+}
+
+impl Logs {
+    fn of(spells: &Spells) -> Self {
+        let both = |chance: f64| [chance.ln(), (1.0 - chance).ln()];
+        let [inside, outside] = both(spells.spell);
+        Self { spell: [outside, inside], slow: spells.slow.map(both), late: spells.late.map(both) }
+    }
+
+    /// The logarithms of the likelihood of a kind of run outside a spell, and in one.
+    fn weigh(&self, kind: Kind, silent_late: f64) -> [f64; 2] {
+        let [slow_of, slow, late_of, late, silent] = kind.map(f64::from);
+        let late_hits = late + silent * silent_late;
+        [0, 1].map(|state| {
+            let [hit, miss] = self.slow[state];
+            let [late_hit, late_miss] = self.late[state];
+            self.spell[state]
+                + slow * hit
+                + (slow_of - slow).max(0.0) * miss
+                + late_hits * late_hit
+                + (late_of - late).max(0.0) * late_miss
+        })
+    }
+}
+
+/// The second of two chances, given by their logarithms.
+fn share_of_second([first, second]: [f64; 2]) -> f64 {
+    1.0 / (1.0 + (first - second).exp())
+}
+
+fn ln_sum([first, second]: [f64; 2]) -> f64 {
+    let most = first.max(second);
+    most + ((first - most).exp() + (second - most).exp()).ln()
+}
+
+fn chance([hits, trials]: [f64; 2]) -> f64 {
+    (hits / trials.max(1e-9)).clamp(1e-4, 0.98)
 }
 
 impl Spells {
-    /// The logarithm of the likelihood of a kind of run, outside a spell and in one.
-    fn ln_of(&self, kind: Kind, silent_late: f64) -> [f64; 2] {
-        let [slow_of, slow, late_of, late, silent] = kind.map(f64::from);
-        let late = late + silent * silent_late;
-        let late_of = late_of + silent * silent_late;
-        [0, 1].map(|state| {
-            ln_chance(self.slow[state], slow, slow_of) + ln_chance(self.late[state], late, late_of)
-        })
-    }
-
-    /// The chance that a run of that kind was in a spell, and the logarithm of its likelihood.
-    fn weigh(&self, kind: Kind, silent_late: f64) -> (f64, f64) {
-        let [outside, inside] = self.ln_of(kind, silent_late);
-        let (outside, inside) = (outside + (1.0 - self.spell).ln(), inside + self.spell.ln());
-        let most = outside.max(inside);
-        let all = (outside - most).exp() + (inside - most).exp();
-        ((inside - most).exp() / all, most + all.ln())
-    }
-
     /// The logarithm of the likelihood of a whole table, whose counts are multiplied by `fade`.
     #[must_use]
     pub fn ln_likelihood(&self, runs: &Runs<5>, fade: f64, silent_late: f64) -> f64 {
-        runs.kinds.iter().map(|&(kind, n)| n * fade * self.weigh(kind, silent_late).1).sum()
+        let logs = Logs::of(self);
+        let of = |&(kind, n): &(Kind, f64)| n * fade * ln_sum(logs.weigh(kind, silent_late));
+        runs.kinds.iter().map(of).sum()
     }
 
     /// Fits the figures to a table. Of the attempts that were closed without a token, a share `silent_late` was late, and
     /// the others dead.
     #[must_use]
     pub fn fit(runs: &Runs<5>, fade: f64, silent_late: f64, prior: &Self, firm: Firmness) -> Self {
+        let kinds = runs.present(fade);
         let mut found = *prior;
+        let weights = [firm.outside, firm.inside];
+        let believed = |of: [f64; 2]| [0, 1].map(|z| [weights[z] * of[z], weights[z]]);
         for _ in 0..ROUNDS {
+            let logs = Logs::of(&found);
             let mut spell = [firm.spell * prior.spell, firm.spell];
-            let weights = [firm.outside, firm.inside];
-            let mut slow = [0, 1].map(|z| [weights[z] * prior.slow[z], weights[z]]);
-            let mut late = [0, 1].map(|z| [weights[z] * prior.late[z], weights[z]]);
-            for &(kind, count) in &runs.kinds {
-                let count = count * fade;
-                let inside = found.weigh(kind, silent_late).0;
+            let (mut slow, mut late) = (believed(prior.slow), believed(prior.late));
+            for &(kind, count) in &kinds {
+                let inside = share_of_second(logs.weigh(kind, silent_late));
                 spell[0] += count * inside;
                 spell[1] += count;
                 let [slow_of, slow_hits, late_of, late_hits, silent] = kind.map(f64::from);
+                let silent = silent * silent_late;
                 for (z, share) in [(0, 1.0 - inside), (1, inside)] {
                     let weight = count * share;
                     slow[z][0] += weight * slow_hits;
                     slow[z][1] += weight * slow_of;
-                    late[z][0] += weight * (late_hits + silent * silent_late);
-                    late[z][1] += weight * (late_of + silent * silent_late);
+                    late[z][0] += weight * (late_hits + silent);
+                    late[z][1] += weight * (late_of + silent);
                 }
             }
-            let chance = |[hits, trials]: [f64; 2]| (hits / trials.max(1e-9)).clamp(1e-4, 0.98);
             found = Self { spell: chance(spell), slow: slow.map(chance), late: late.map(chance) };
         }
         found
@@ -206,38 +237,36 @@ pub const BURSTS: Bursts = Bursts { burst: 0.01, refused: 0.6 };
 const STRAY: f64 = 5e-4;
 
 impl Bursts {
-    fn weigh(&self, kind: [u8; 2]) -> (f64, f64) {
+    /// The logarithms of the likelihood of a kind of run outside a burst, and in one.
+    fn weigh(&self, kind: [u8; 2]) -> [f64; 2] {
         let [of, hits] = kind.map(f64::from);
-        let outside = (1.0 - self.burst).ln() + ln_chance(STRAY, hits, of);
-        let inside = self.burst.ln() + ln_chance(self.refused, hits, of);
-        let most = outside.max(inside);
-        let all = (outside - most).exp() + (inside - most).exp();
-        ((inside - most).exp() / all, most + all.ln())
+        let ln = |chance: f64| hits * chance.ln() + (of - hits).max(0.0) * (1.0 - chance).ln();
+        [(1.0 - self.burst).ln() + ln(STRAY), self.burst.ln() + ln(self.refused)]
     }
 
     /// The logarithm of the likelihood of a whole table, whose counts are multiplied by `fade`.
     #[must_use]
     pub fn ln_likelihood(&self, runs: &Runs<2>, fade: f64) -> f64 {
-        runs.kinds.iter().map(|&(kind, n)| n * fade * self.weigh(kind).1).sum()
+        runs.kinds.iter().map(|&(kind, n)| n * fade * ln_sum(self.weigh(kind))).sum()
     }
 
     /// Fits the figures to a table of attempts and refused ones; the prior is believed as firmly as `runs` and half as
     /// many attempts in a burst.
     #[must_use]
     pub fn fit(table: &Runs<2>, fade: f64, prior: &Self, runs: f64) -> Self {
+        let kinds = table.present(fade);
         let mut found = *prior;
         for _ in 0..ROUNDS {
             let mut burst = [runs * prior.burst, runs];
             let mut refused = [runs / 3.0 * prior.refused, runs / 3.0];
-            for &(kind, count) in &table.kinds {
-                let inside = count * fade * found.weigh(kind).0;
+            for &(kind, count) in &kinds {
+                let inside = count * share_of_second(found.weigh(kind));
                 let [of, hits] = kind.map(f64::from);
                 burst[0] += inside;
-                burst[1] += count * fade;
+                burst[1] += count;
                 refused[0] += inside * hits;
                 refused[1] += inside * of;
             }
-            let chance = |[hits, trials]: [f64; 2]| (hits / trials.max(1e-9)).clamp(1e-4, 0.98);
             found = Self { burst: chance(burst), refused: chance(refused) };
         }
         found

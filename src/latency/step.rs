@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::histogram::Histogram;
 use super::law::StepLaw;
 use super::seen::{Fate, Seen};
-use super::window::{Pair, Tally};
+use super::window::{Tally, Windows};
 
 /// Before anything is seen: the spread of the logarithm of answers' sizes, shared by all attempts of one step and run,
 /// and each attempt's own (published measurements of 1.2 million calls).
@@ -83,7 +83,7 @@ impl StepCounts {
     }
 
     /// Multiplies what the windows count.
-    pub fn scale(&mut self, by: Pair<f64>) {
+    pub fn scale(&mut self, by: Windows<f64>) {
         self.tokens.scale(by.long);
         self.prompts.scale(by.long);
     }

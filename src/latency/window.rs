@@ -1,4 +1,5 @@
-//! Two windows over everything that is counted: the latest minutes, and weeks. Both forget by half-lives.
+//! Three windows over everything that is counted: the latest minute or two, the latest minutes, and weeks. All forget by
+//! half-lives. The quickest shows a change within a few runs, the next one with less noise once it has lasted.
 //!
 //! Counts are not faded as time passes; what is added later weighs more (forward decay, Cormode et al. 2009), and a count
 //! is divided by what an addition now would weigh when it is read. So counting costs the same however much is known.
@@ -7,21 +8,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Seconds after which an observation weighs half in the short window.
-pub const SHORT_HALF_LIFE_S: f64 = 300.0;
-/// Seconds after which an observation weighs half in the long one: 30 days.
-pub const LONG_HALF_LIFE_S: f64 = 30.0 * 86_400.0;
+/// Seconds after which an observation weighs half, window by window.
+pub const HALF_LIFE_S: Windows<f64> = Windows { quick: 50.0, short: 180.0, long: 30.0 * 86_400.0 };
 /// Half-lives after which counts are brought down again, far below what a double holds.
 const ROLL: f64 = 64.0;
 /// Weights below this are nothing: 2^-40 of an observation.
 pub(super) const NOTHING: f64 = 9e-13;
 
-/// The same in both windows.
+/// The same in every window. What a quicker one holds is in the longer ones too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pair<T> {
+pub struct Windows<T> {
+    /// Of the latest minute or two.
+    pub quick: T,
     /// Of the latest minutes.
     pub short: T,
-    /// Of weeks; what the short one holds is in it too.
+    /// Of weeks.
     pub long: T,
 }
 
@@ -49,36 +50,78 @@ impl Tally for f64 {
     }
 }
 
-impl<T: Tally> Pair<T> {
+impl<T> Windows<T> {
+    /// The same for every window.
+    pub fn all(of: T) -> Self
+    where
+        T: Clone,
+    {
+        Self { quick: of.clone(), short: of.clone(), long: of }
+    }
+
+    /// Borrowed.
+    pub const fn each(&self) -> Windows<&T> {
+        Windows { quick: &self.quick, short: &self.short, long: &self.long }
+    }
+
+    /// Something else for every window.
+    pub fn map<U>(self, mut to: impl FnMut(T) -> U) -> Windows<U> {
+        Windows { quick: to(self.quick), short: to(self.short), long: to(self.long) }
+    }
+
+    /// Window by window beside another.
+    pub fn zip<U>(self, with: Windows<U>) -> Windows<(T, U)> {
+        Windows {
+            quick: (self.quick, with.quick),
+            short: (self.short, with.short),
+            long: (self.long, with.long),
+        }
+    }
+
+    /// One after another, the quickest first.
+    pub fn list(self) -> [T; 3] {
+        [self.quick, self.short, self.long]
+    }
+
+    /// One after another, the quickest first, to be changed.
+    pub const fn list_mut(&mut self) -> [&mut T; 3] {
+        [&mut self.quick, &mut self.short, &mut self.long]
+    }
+}
+
+impl<T: Tally> Windows<T> {
     /// Multiplies what each window counts.
-    pub fn scale(&mut self, by: Pair<f64>) {
-        self.short.scale(by.short);
-        self.long.scale(by.long);
+    pub fn scale(&mut self, by: Windows<f64>) {
+        for (window, by) in self.list_mut().into_iter().zip(by.list()) {
+            window.scale(by);
+        }
     }
 
     /// Adds what another has counted.
     pub fn absorb(&mut self, other: &Self) {
-        self.short.absorb(&other.short);
-        self.long.absorb(&other.long);
+        for (window, other) in self.list_mut().into_iter().zip(other.each().list()) {
+            window.absorb(other);
+        }
     }
 
-    /// Whether both are.
+    /// Whether all are.
     pub fn is_sound(&self) -> bool {
-        self.short.is_sound() && self.long.is_sound()
+        self.each().list().into_iter().all(Tally::is_sound)
     }
 }
 
-impl Pair<f64> {
+impl Windows<f64> {
     /// Counts `weight` times `by`.
-    pub fn count(&mut self, weight: Pair<f64>, by: f64) {
-        self.short += weight.short * by;
-        self.long += weight.long * by;
+    pub fn count(&mut self, weight: Windows<f64>, by: f64) {
+        for (window, weight) in self.list_mut().into_iter().zip(weight.list()) {
+            *window += weight * by;
+        }
     }
 
     /// Window by window.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
-        Self { short: self.short * other.short, long: self.long * other.long }
+        self.zip(other).map(|(a, b)| a * b)
     }
 }
 
@@ -86,55 +129,69 @@ impl Pair<f64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     latest: f64,
-    from: Pair<f64>,
+    /// The same for the two quick windows, for which a pause counts little: a server that is asked once in ten minutes
+    /// would have no latest minutes else.
+    busy: f64,
+    from: Windows<f64>,
 }
 
+/// Of a pause, so many seconds count for the quick windows,
+const PAUSE_S: f64 = 45.0;
+/// and what is beyond so many.
+const BREAK_S: f64 = 1_800.0;
+
 /// How much more an addition at `to` weighs than one at `from`.
-fn growth(from: Pair<f64>, to: Pair<f64>) -> Pair<f64> {
-    Pair {
-        short: ((to.short - from.short) / SHORT_HALF_LIFE_S).exp2(),
-        long: ((to.long - from.long) / LONG_HALF_LIFE_S).exp2(),
-    }
+fn growth(from: Windows<f64>, to: Windows<f64>) -> Windows<f64> {
+    from.zip(to).zip(HALF_LIFE_S).map(|((from, to), half_life)| ((to - from) / half_life).exp2())
 }
 
 impl Clock {
-    /// Takes the time on. Time does not go back: an earlier one counts as the latest. Where counts must be multiplied to
-    /// go on, by how much.
+    /// What each window takes for the time at `now`. Time does not go back: an earlier one counts as the latest.
+    fn at(&self, now: Duration) -> Windows<f64> {
+        let latest = self.latest.max(now.as_secs_f64());
+        let gap = latest - self.latest;
+        let busy = self.busy + gap.min(PAUSE_S) + (gap - BREAK_S).max(0.0);
+        Windows { quick: busy, short: busy, long: latest }
+    }
+
+    /// Takes the time on. Where counts must be multiplied to go on, by how much.
     #[must_use]
-    pub fn advance(&mut self, now: Duration) -> Option<Pair<f64>> {
-        self.latest = self.latest.max(now.as_secs_f64());
-        let due = |from: f64, half_life: f64| (self.latest - from) / half_life > ROLL;
-        if !due(self.from.short, SHORT_HALF_LIFE_S) && !due(self.from.long, LONG_HALF_LIFE_S) {
+    pub fn advance(&mut self, now: Duration) -> Option<Windows<f64>> {
+        let times = self.at(now);
+        self.latest = times.long;
+        self.busy = times.quick;
+        let age = |((from, to), half_life): ((f64, f64), f64)| (to - from) / half_life;
+        let ages = self.from.zip(times).zip(HALF_LIFE_S).map(age);
+        if ages.list().into_iter().all(|age| age <= ROLL) {
             return None;
         }
-        let now = Pair { short: self.latest, long: self.latest };
-        let by = growth(now, self.from);
-        self.from = now;
+        let by = growth(times, self.from);
+        self.from = times;
         Some(by)
     }
 
     /// What an addition weighs now.
     #[must_use]
-    pub fn weight(&self) -> Pair<f64> {
-        growth(self.from, Pair { short: self.latest, long: self.latest })
+    pub fn weight(&self) -> Windows<f64> {
+        growth(self.from, Windows { quick: self.busy, short: self.busy, long: self.latest })
     }
 
     /// By how much counts must be multiplied when they are read at `now`.
     #[must_use]
-    pub fn fade(&self, now: Duration) -> Pair<f64> {
-        let now = self.latest.max(now.as_secs_f64());
-        growth(Pair { short: now, long: now }, self.from)
+    pub fn fade(&self, now: Duration) -> Windows<f64> {
+        growth(self.at(now), self.from)
     }
 
     /// Makes two clocks one: by how much the counts of each must be multiplied then.
     #[must_use]
-    pub fn join(&mut self, other: &Self) -> [Pair<f64>; 2] {
-        let later = Pair {
-            short: self.from.short.max(other.from.short),
-            long: self.from.long.max(other.from.long),
-        };
+    pub fn join(&mut self, other: &Self) -> [Windows<f64>; 2] {
+        let later = self.from.zip(other.from).map(|(a, b)| a.max(b));
         let by = [growth(later, self.from), growth(later, other.from)];
-        *self = Self { latest: self.latest.max(other.latest), from: later };
+        *self = Self {
+            latest: self.latest.max(other.latest),
+            busy: self.busy.max(other.busy),
+            from: later,
+        };
         by
     }
 
@@ -147,11 +204,12 @@ impl Clock {
     /// Whether it can be what a clock has written.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let past = |from: f64, half_life: f64| {
-            from.is_finite()
-                && from >= 0.0
-                && (0.0..=2.0 * ROLL).contains(&((self.latest - from) / half_life))
+        let now = Windows { quick: self.busy, short: self.busy, long: self.latest };
+        let past = |((from, to), half_life): ((f64, f64), f64)| {
+            from.is_sound()
+                && to.is_sound()
+                && (0.0..=2.0 * ROLL).contains(&((to - from) / half_life))
         };
-        past(self.from.short, SHORT_HALF_LIFE_S) && past(self.from.long, LONG_HALF_LIFE_S)
+        self.from.zip(now).zip(HALF_LIFE_S).map(past).list().into_iter().all(|past| past)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fate::Fate;
 use super::look::Look;
+use super::sound::{chance, narrow};
 use crate::latency::law::PathLaw;
 
 /// States without a token, by age in cells; the last is open.
@@ -130,7 +131,6 @@ impl Tally {
             fresh_failed: vec![none; cells],
             lasted: Vec::new(),
         };
-        let chance = |p: f64| if p.is_finite() { p.clamp(0.0, 1.0) } else { 0.0 };
         let error = chance(law.error);
         let hangs = chance(law.hangs).min(1.0 - error);
         let stalls = chance(law.stalls).min(1.0 - error - hangs);
@@ -141,7 +141,9 @@ impl Tally {
             let share = |of: f64| fate.weight.map(|weight| weight * of);
             let end = fate.first + fate.writing();
             states.clear();
-            states.extend((0..tally.within(end)).map(|at| tally.seen_at(at, &fate, f64::INFINITY, expected)));
+            states.extend(
+                (0..tally.within(end)).map(|at| tally.seen_at(at, &fate, f64::INFINITY, expected)),
+            );
             tally.walk(share(answers - invalid), &states, Some((end, true)));
             let ended = fate.first + fate.writing() * fate.invalid_at;
             let before = tally.within(ended).min(states.len());
@@ -169,7 +171,11 @@ impl Tally {
 
     /// How many moments at which an attempt that ends then is still seen.
     fn within(&self, end: f64) -> usize {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "held to range")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "held to range"
+        )]
         let within = (end / self.cell).ceil().clamp(1.0, self.cells as f64) as usize;
         within
     }
@@ -274,14 +280,18 @@ impl Tally {
             let sum = |of: &[[f64; 2]]| of[low..=high].iter().map(|of| of[spell]).sum::<f64>();
             let count = sum(&self.count).max(1e-300);
             let moves: Vec<f64> = (0..STATES)
-                .map(|to| (low..=high).map(|from| self.moves[from * STATES + to][spell]).sum::<f64>() / count)
+                .map(|to| {
+                    (low..=high).map(|from| self.moves[from * STATES + to][spell]).sum::<f64>()
+                        / count
+                })
                 .collect();
             let (ends, fails) = (sum(&self.done) / count, sum(&self.failed) / count);
             let kept: f64 = moves.iter().filter(|chance| **chance >= MOVE_MIN).sum();
             let whole = (kept + ends + fails).max(1e-300);
             chain.done[state] = narrow(ends / whole);
             chain.failed[state] = narrow(fails / whole);
-            for (to, chance) in moves.iter().enumerate().filter(|(_, chance)| **chance >= MOVE_MIN) {
+            for (to, chance) in moves.iter().enumerate().filter(|(_, chance)| **chance >= MOVE_MIN)
+            {
                 chain.moves.push((u8::try_from(to).unwrap_or(u8::MAX), narrow(chance / whole)));
             }
             chain.starts.push(u32::try_from(chain.moves.len()).unwrap_or(u32::MAX));
@@ -330,9 +340,4 @@ fn cumulate(done: &[f64], failed: &[f64], other: &[f64], whole: f64) -> Vec<f32>
         narrow(sum.min(1.0))
     });
     cumulated.collect()
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "chances, kept in single precision")]
-fn narrow(chance: f64) -> f32 {
-    chance as f32
 }

@@ -3,13 +3,15 @@
 use super::belief::{Belief, WEIGHT_MIN};
 use super::look::View;
 use super::scene::{Joins, Scene};
-use super::tables::{Lane, Tables, interpolate};
+use super::stage::Lane;
+use super::tables::Tables;
+use super::worth::interpolate;
 use crate::domain::id::PathIx;
 
 /// Waiting is compared as waiting for so many cells before the same launch.
 const DELAYS: [usize; 6] = [1, 2, 4, 8, 16, 30];
 /// Most attempts of a step in flight to which another is added.
-const IN_FLIGHT_MAX: usize = 3;
+const IN_FLIGHT_MAX: usize = 7;
 /// Where a launch is refused with more than this chance, no extra one is tried.
 const REFUSED_MAX: f64 = 0.35;
 /// A start in a burst of 429s comes so much later, in tries that are refused.

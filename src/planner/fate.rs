@@ -1,6 +1,7 @@
 //! Made-up attempts that stand for all that can happen on a path: a few thousand, spread evenly over the laws, more of
 //! them where it is rare but matters, each with its weight in and out of a spell.
 
+use super::sound::chance as sound;
 use crate::latency::law::{Laws, Points, StepLaw};
 
 /// What the draws of one attempt are used for.
@@ -9,6 +10,8 @@ const DIMENSIONS: usize = 9;
 const PER_MODE: [usize; 4] = [1_200, 400, 1_000, 400];
 /// Chances nearer to 0 or 1 than this are taken as this, so that everything that may be seen has a law.
 const CHANCE_MIN: f64 = 1e-4;
+/// No answer's size is spread wider.
+const SPREAD_MAX: f64 = 3.0;
 
 /// One made-up attempt that answers, and what else could have become of it.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +94,13 @@ impl Draws {
         let (law, step) = (&laws.paths[path], *step);
         let provider = &laws.providers[law.provider];
         let chance = |of: [f64; 2]| {
-            let of = of.map(|p| p.clamp(CHANCE_MIN, 1.0 - CHANCE_MIN));
-            let mixed = of[0] + (of[1] - of[0]) * provider.spell.clamp(0.0, 1.0);
+            let of = of.map(|p| sound(p).clamp(CHANCE_MIN, 1.0 - CHANCE_MIN));
+            let mixed = of[0] + (of[1] - of[0]) * sound(provider.spell);
             if blended { [mixed, mixed] } else { of }
         };
         let (late, slow) = (chance(provider.late), chance(provider.slow));
         let spread = step.spread_shared.hypot(step.spread_own);
+        let spread = if spread.is_finite() { spread.min(SPREAD_MAX) } else { 0.0 };
         self.modes.iter().enumerate().flat_map(move |(mode, rows)| {
             let (is_late, is_slow) = (mode & 1 == 1, mode & 2 == 2);
             #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
@@ -110,7 +114,7 @@ impl Draws {
                 let tokens = (step.tokens * (spread * normal(row[2])).exp()).max(1e-3);
                 let later = if is_late { at(&laws.late, row[1]).max(0.0) } else { 1.0 };
                 let (factor, onset) = if is_slow {
-                    (at(&laws.slow, row[4]).max(1.0), at(&laws.onset, row[5]).clamp(0.0, 1.0))
+                    (at(&laws.slow, row[4]).max(1.0), sound(at(&laws.onset, row[5])))
                 } else {
                     (1.0, 0.0)
                 };
@@ -121,7 +125,7 @@ impl Draws {
                     pace: at(&law.per_token, row[3]).max(1e-7),
                     onset: onset * tokens,
                     factor,
-                    invalid_at: at(&law.invalid_at, row[6]).clamp(0.0, 1.0),
+                    invalid_at: sound(at(&law.invalid_at, row[6])),
                     error_at: at(&law.error_at, row[7]).max(0.0),
                     stall_at: row[8],
                 }
@@ -152,14 +156,28 @@ pub(super) fn normal(share: f64) -> f64 {
     let w = -((1.0 - x) * (1.0 + x)).max(1e-300).ln();
     let (start, terms): (f64, [f64; 9]) = if w < 5.0 {
         let terms = [
-            2.810_226_36e-8, 3.432_739_39e-7, -3.523_387_7e-6, -4.391_506_54e-6, 0.000_218_580_87,
-            -0.001_253_725_03, -0.004_177_681_64, 0.246_640_727, 1.501_409_41,
+            2.810_226_36e-8,
+            3.432_739_39e-7,
+            -3.523_387_7e-6,
+            -4.391_506_54e-6,
+            0.000_218_580_87,
+            -0.001_253_725_03,
+            -0.004_177_681_64,
+            0.246_640_727,
+            1.501_409_41,
         ];
         (w - 2.5, terms)
     } else {
         let terms = [
-            -0.000_200_214_257, 0.000_100_950_558, 0.001_349_343_22, -0.003_673_428_44,
-            0.005_739_507_73, -0.007_622_461_3, 0.009_438_870_47, 1.001_674_06, 2.832_976_82,
+            -0.000_200_214_257,
+            0.000_100_950_558,
+            0.001_349_343_22,
+            -0.003_673_428_44,
+            0.005_739_507_73,
+            -0.007_622_461_3,
+            0.009_438_870_47,
+            1.001_674_06,
+            2.832_976_82,
         ];
         (w.sqrt() - 3.0, terms)
     };

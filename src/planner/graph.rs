@@ -23,7 +23,8 @@ impl Shape {
         let count = problem.steps.len();
         let mut above = vec![0_u64; count];
         for (ix, step) in problem.steps.iter().enumerate() {
-            above[ix] = step.parents.iter().fold(0, |set, parent| set | above[*parent] | 1 << parent);
+            above[ix] =
+                step.parents.iter().fold(0, |set, parent| set | above[*parent] | 1 << parent);
         }
         // Only edges that no longer way makes redundant.
         let mut children = vec![Vec::new(); count];

@@ -7,6 +7,8 @@ mod pilot;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::id::{PathIx, StepIx};
 use crate::latency::law::Laws;
 
@@ -15,15 +17,19 @@ mod chain;
 pub mod decide;
 mod fate;
 mod graph;
+mod kind;
 pub mod look;
 mod omen;
 pub mod problem;
 mod scene;
+mod sound;
+mod stage;
 mod stopping;
 pub mod tables;
+mod worth;
 
 /// What is measured of one step on one path.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// How many attempts it was measured on, censored ones included; a merely foretold one has none.
     pub samples: f64,
@@ -38,7 +44,7 @@ pub struct Times {
 }
 
 /// Three points of a distribution, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// Half are below.
     pub p50: f64,

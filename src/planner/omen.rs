@@ -4,6 +4,7 @@ use super::chain::AGES;
 use super::fate::Draws;
 use super::look::Look;
 use super::problem::Problem;
+use super::sound::{amount, chance as sound};
 use crate::latency::law::{Laws, StepLaw};
 
 /// Bins of the time to the first token: eight an octave from [`FIRST`] on.
@@ -56,12 +57,12 @@ pub(super) struct ProviderOmen {
 
 impl Omens {
     pub(super) fn of(problem: &Problem, laws: &Laws, draws: &Draws, cell: f64) -> Self {
-        let chance = |p: f64| if p.is_finite() { p.clamp(1e-4, 1.0 - 1e-4) } else { 1e-4 };
+        let chance = |p: f64| sound(p).clamp(1e-4, 1.0 - 1e-4);
         let providers = laws.providers.iter().map(|law| ProviderOmen {
             spell: chance(law.spell),
-            burst: if law.burst.is_finite() { law.burst.clamp(0.0, 1.0) } else { 0.0 },
+            burst: sound(law.burst),
             refused: chance(law.refused),
-            refused_after: law.refused_after.clamp(0.0, 60.0),
+            refused_after: amount(law.refused_after).min(60.0),
             slow: law.slow.map(chance),
         });
         let paths = (0..problem.paths.len()).map(|path| PathOmen::of(laws, draws, path, cell));
@@ -116,7 +117,7 @@ impl PathOmen {
         // The size of the answer has no part in it.
         let step = StepLaw { tokens: 1.0, prompt_tokens: 0.0, spread_shared: 0.0, spread_own: 0.0 };
         let law = &laws.paths[path];
-        let (mut begun, mut none) = ([[0.0; 2]; BINS], [[law.hangs.clamp(0.0, 1.0); 2]; AGES]);
+        let (mut begun, mut none) = ([[0.0; 2]; BINS], [[sound(law.hangs); 2]; AGES]);
         for fate in draws.fates(laws, &step, path, false) {
             let at = bin(fate.first);
             for (spell, weight) in fate.weight.into_iter().enumerate() {
@@ -146,7 +147,11 @@ impl PathOmen {
 
 fn bin(first: f64) -> usize {
     let octaves = (first.max(1e-6) / FIRST).log2();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "held to its range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "held to its range"
+    )]
     let bin = (8.0 * octaves).clamp(0.0, (BINS - 1) as f64) as usize;
     bin
 }

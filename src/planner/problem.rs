@@ -7,6 +7,15 @@ use crate::domain::plan::{Hedge, Plan, Work};
 use crate::domain::time::Share;
 use crate::latency::law::Laws;
 
+/// Price of tokens by the root of the risk, with its cap, and of money by the risk, with its cap: what 72 published cells were
+/// best with, in the default prices.
+const TOKENS_BY_RISK: f64 = 0.15;
+const TOKENS_MAX: f64 = 0.10;
+const MONEY_BY_RISK: f64 = 0.14;
+const MONEY_MAX: f64 = 0.012;
+/// No run is taken to be at less risk.
+const RISK_MIN: f64 = 0.01;
+
 /// A workflow as the planner sees it. Steps and paths keep the places they have in the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
@@ -69,6 +78,18 @@ impl Default for Prices {
     /// Those that 72 published cells were measured with.
     fn default() -> Self {
         Self { tokens: 0.085, money: 0.006, optional: 0.05, again: 1.0, by_risk: false }
+    }
+}
+
+impl Prices {
+    /// The same by risk: `risk` is the share of right answers in time that a run would lose, were it left alone.
+    #[must_use]
+    pub fn at_risk(self, risk: f64) -> Self {
+        let base = Self::default();
+        let risk = risk.max(RISK_MIN);
+        let tokens = (TOKENS_BY_RISK * risk.sqrt()).min(TOKENS_MAX) / base.tokens;
+        let money = (MONEY_BY_RISK * risk).min(MONEY_MAX) / base.money;
+        Self { tokens: self.tokens * tokens, money: self.money * money, ..self }
     }
 }
 

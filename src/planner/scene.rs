@@ -3,7 +3,8 @@
 use super::belief::{Belief, WEIGHT_MIN};
 use super::chain::{CELLS_MAX, Chain, state};
 use super::look::{Beside, Look, View};
-use super::tables::{Lane, Stage, Tables};
+use super::stage::{Lane, Stage};
+use super::tables::Tables;
 
 /// A sibling with nothing done by so many cells is joined by a quick attempt, as far as its sibling can tell.
 const RESCUED_AFTER: usize = 3;

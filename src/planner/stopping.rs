@@ -162,8 +162,7 @@ impl Race<'_> {
     fn held(&self, best: &mut [f32]) {
         let cells = self.value.len();
         let fresh = self.other.chain.fresh.as_slice();
-        let (light, trusted) =
-            if self.own.light { (self.rest, fresh) } else { (fresh, self.rest) };
+        let (light, trusted) = if self.own.light { (self.rest, fresh) } else { (fresh, self.rest) };
         let (light_trust, trust) = if self.own.light {
             (self.own.trust, self.other.trust)
         } else {
@@ -180,7 +179,8 @@ impl Race<'_> {
             let more = (trusted_open - to) * trust - share;
             let taken = to * (1.0 - lo) * light_trust;
             let open = cells - at;
-            let (sums, mores, gains) = (&mut sums[at..cells], &mut mores[at..cells], &mut gains[at..cells]);
+            let (sums, mores, gains) =
+                (&mut sums[at..cells], &mut mores[at..cells], &mut gains[at..cells]);
             for ix in 0..open {
                 let value = self.value[ix];
                 sums[ix] += share * value;

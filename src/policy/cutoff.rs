@@ -8,6 +8,8 @@ pub mod measured;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::id::StepIx;
 use crate::domain::plan::{Cutoff, Plan, Work};
 use crate::domain::time::Timestamp;
@@ -34,7 +36,8 @@ pub struct Limits {
 }
 
 /// What an attempt failed to do in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Signal {
     /// No first token: stuck, not slow.
     NoFirstToken,
@@ -101,15 +104,14 @@ impl Limits {
         [start, total].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// How long was waited where `signal` was seen.
+    /// The time that `signal` takes; `None` where it does not cut.
     #[must_use]
-    pub fn after(&self, signal: Signal) -> Duration {
-        let limit = match signal {
+    pub fn of(&self, signal: Signal) -> Option<Duration> {
+        match signal {
             Signal::NoFirstToken => [self.first_token, self.total].into_iter().flatten().min(),
             Signal::Stalled => self.idle,
             Signal::TooSlow | Signal::Sluggish => self.total,
-        };
-        limit.unwrap_or_default()
+        }
     }
 
     /// What the measured cutoff was made of that has led to `signal`.

@@ -5,6 +5,7 @@
 //! a path that is closed: whoever stands in line for one is turned away, and so is who cannot be sent before its run's
 //! end. A workflow that holds its share of slots or of the minute waits while another one that does not wants to send.
 
+mod extra;
 mod refusal;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use super::health::{Access, Health, Why};
 use super::learned::Recent;
-use super::permit::{Kind, Traffic, Window};
+use super::permit::{Bucket, Claim, Window};
 use super::queue::{Line, Party, Spot, Ticket};
 use super::rate::{Entered, Gate, Pass, Told};
 use crate::domain::failure::{Failure, FailureClass, Scope};
@@ -38,6 +39,8 @@ pub struct Ask {
     pub tokens: u64,
     /// After this it is of no use.
     pub until: Duration,
+    /// What it is to the permits here.
+    pub claim: Claim,
     /// The provider's settings and key it is sent with: [`Door::epoch`] when they were made.
     pub epoch: u32,
 }
@@ -88,6 +91,9 @@ pub struct Door {
     /// Per workflow: what it has inside, and what it sent in the last minute.
     held: BTreeMap<String, Held>,
     window: Window,
+    bucket: Bucket,
+    /// What those in line have paid for their permits.
+    paid: BTreeMap<Ticket, u64>,
     tickets: u64,
     epoch: u32,
 }
@@ -118,6 +124,8 @@ impl Door {
             inside: BTreeMap::new(),
             held: BTreeMap::new(),
             window: Window::default(),
+            bucket: Bucket::default(),
+            paid: BTreeMap::new(),
             tickets: 0,
             epoch: 0,
         }
@@ -131,6 +139,8 @@ impl Door {
             self.turned.push_back((ticket, failure));
         } else if self.line.len() >= LINE_MAX {
             self.turned.push_back((ticket, refusal::full(&self.name)));
+        } else if let Some(failure) = self.charge(&ask, ticket, now) {
+            self.turned.push_back((ticket, failure));
         } else {
             let party = ask.party.clone();
             self.line.join(&party, ticket, ask);
@@ -166,6 +176,7 @@ impl Door {
 
     /// Somebody no longer wants to send.
     pub fn withdraw(&mut self, party: &Party, ticket: Ticket) {
+        self.refund(ticket);
         if !self.line.leave(party, ticket) {
             self.turned.retain(|(other, _)| *other != ticket);
         }
@@ -200,8 +211,12 @@ impl Door {
                 End::Closed => self.health.gave_up(&ask.model, ticket, now),
                 End::Failed(failure, _) => {
                     out = self.health.failed(&ask.model, ticket, sent, failure, now);
-                    if failure.class == FailureClass::RateLimited && failure.scope >= Scope::Quota {
+                    let limited = failure.class == FailureClass::RateLimited;
+                    if limited && failure.scope >= Scope::Quota {
                         self.gate.throttled(now, &entered, self.health.rests_until(now));
+                    }
+                    if limited || failure.class == FailureClass::Overloaded {
+                        self.refused(now);
                     }
                 }
             }
@@ -215,16 +230,6 @@ impl Door {
         self.gate.leave(entered, used, now);
         self.sweep(now);
         out.map(|why| refusal::out(&self.name, &ask.model, &why))
-    }
-
-    /// Counts an attempt among those of ten minutes.
-    pub fn count(&mut self, kind: Kind, now: Duration) {
-        self.window.count(kind, now);
-    }
-
-    /// What was counted in the last ten minutes.
-    pub fn traffic(&mut self, now: Duration) -> Traffic {
-        self.window.traffic(now)
     }
 
     /// What everybody may know of a model here.
@@ -280,6 +285,7 @@ impl Door {
         self.epoch += 1;
         self.health.renew();
         self.gate.renew();
+        (self.bucket, self.paid) = (Bucket::default(), BTreeMap::new());
     }
 
     /// How many wait, and how many are inside.
@@ -325,6 +331,7 @@ impl Door {
     }
 
     fn let_in(&mut self, ticket: Ticket, ask: Ask, entered: Entered, now: Duration) {
+        self.paid.remove(&ticket);
         self.health.sent(&ask.model, ticket, now);
         if self.held.len() >= HELD_MAX {
             self.held.retain(|_, held| held.inside > 0 || held.recent.sum(now).0 > 0);
@@ -345,6 +352,7 @@ impl Door {
             matches!(health.access(&ask.model, now), Access::Closed(..) | Access::Out(_))
         };
         for (ticket, ask) in self.line.sweep(closed) {
+            self.refund(ticket);
             if let Some(failure) = self.refusal(&ask, now) {
                 self.turned.push_back((ticket, failure));
             }
@@ -360,6 +368,7 @@ impl Door {
         }
         let shed = self.line.sweep(|ask| ask.until <= at);
         for (ticket, _) in &shed {
+            self.refund(*ticket);
             self.turned.push_back((*ticket, refusal::by_limits(&self.name, wait)));
         }
         !shed.is_empty()

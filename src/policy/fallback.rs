@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::cutoff::Signal;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{ModelIx, PathIx};
@@ -12,11 +14,15 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy};
 use crate::domain::time::{Timestamp, show};
 
+mod known;
+pub use known::Known;
+
 /// First pause before the same path is used again without a stated window; doubles each time.
 pub const BACKOFF: Duration = Duration::from_secs(1);
 
 /// What went wrong with an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// It was cut.
     Cut(Signal),
@@ -83,33 +89,12 @@ pub struct View<'a> {
     pub line_for: &'a [Duration],
     /// What is measured of the paths.
     pub known: Known<'a>,
+    /// Per path: how long at least an attempt beside another waits for a permit; shorter: the rest has permits.
+    pub permit_waits: &'a [Duration],
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
     pub now: Timestamp,
-}
-
-/// What is measured of the paths, for this step; nothing by default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// Per path: whether its provider is sick in this run. Shorter: the rest is well.
-    pub suspect: &'a [bool],
-    /// Per path: the median of its complete answers. Shorter: nothing is known of the rest.
-    pub usual: &'a [Option<Duration>],
-    /// Time left for this step, when what follows it is taken off.
-    pub left: Option<Duration>,
-}
-
-impl Known<'_> {
-    fn suspects(&self, path: PathIx) -> bool {
-        self.suspect.get(path.at()).copied().unwrap_or(false)
-    }
-
-    /// Whether an answer usually comes in time; also where nothing is known.
-    fn fits(&self, path: PathIx) -> bool {
-        let usual = self.usual.get(path.at()).copied().flatten();
-        self.left.zip(usual).is_none_or(|(left, usual)| usual <= left)
-    }
 }
 
 /// What to launch.
@@ -128,7 +113,8 @@ pub struct Choice {
 }
 
 /// What a follow-up attempt is told of the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Told {
     /// Nothing: the prompt as it is.
     Nothing,
@@ -286,7 +272,19 @@ impl View<'_> {
 
     fn choice(&self, model: ModelIx, path: PathIx, cause: Cause, told: Told) -> Choice {
         let swap = if path == self.path { Duration::ZERO } else { self.policy.swap_delay };
-        Choice { path, model, cause, told, at: self.open_at(path).max(self.now + swap) }
+        let at = self.open_at(path).max(self.now + swap).max(self.permitted_at(path));
+        Choice { path, model, cause, told, at }
+    }
+
+    /// When an attempt may join what is in flight, as far as permits go.
+    fn permitted_at(&self, path: PathIx) -> Timestamp {
+        self.now + self.permit_waits.get(path.at()).copied().unwrap_or_default()
+    }
+
+    /// Whether something of this item is in flight on the path's quota: another quota's luck is another.
+    fn crowded(&self, path: PathIx) -> bool {
+        let provider = |path: PathIx| self.plan.path(path).provider;
+        self.in_flight.iter().any(|other| provider(*other) == provider(path))
     }
 
     /// The first choice, unless only the second can be had without waiting for a closed path.
@@ -319,13 +317,16 @@ impl View<'_> {
 
     fn ready_at(&self, path: PathIx) -> Timestamp {
         ready_at(self.open_at, self.line_for, path, self.end_at, self.now)
+            .max(self.permitted_at(path))
     }
 
-    /// The best of `candidates`: ready now before ready later, well before sick, unused before used, then in order.
+    /// The best of `candidates`: ready now before ready later, well before sick, of another quota before what is in flight,
+    /// unused before used, then in order.
     fn best(&self, candidates: impl Iterator<Item = PathIx>) -> Option<PathIx> {
-        candidates
-            .filter(|p| self.usable(*p))
-            .min_by_key(|p| (self.ready_at(*p), self.known.suspects(*p), self.used.contains(p)))
+        candidates.filter(|p| self.usable(*p)).min_by_key(|p| {
+            let (ready, sick) = (self.ready_at(*p), self.known.suspects(*p));
+            (ready, sick, self.crowded(*p), self.used.contains(p))
+        })
     }
 
     /// The best path of a linked model; never the one in trouble, which a link may share.
@@ -340,8 +341,7 @@ impl View<'_> {
     /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
     /// slow the first. A path that is closed now is used when it opens.
     fn beside(&self, signal: Signal) -> Option<Choice> {
-        let elsewhere = self.best(self.elsewhere(self.model));
-        let elsewhere = elsewhere.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Resume));
+        let elsewhere = self.away(Cause::Hedge, Told::Resume);
         let crowded = self.policy.hedge.races() && self.plan.provider_of(self.path).own_capacity;
         let again = match signal {
             Signal::NoFirstToken | Signal::Stalled if !crowded => {
@@ -379,8 +379,16 @@ impl View<'_> {
 
     /// Another path, never the same one.
     fn other(&self, told: Told) -> Option<Choice> {
-        let path = self.best(self.elsewhere(self.model))?;
-        Some(self.choice(self.model, path, Cause::Next, told))
+        self.away(Cause::Next, told)
+    }
+
+    /// The model's best path beside the one in trouble; where it has none, the best of the step's own model.
+    fn away(&self, cause: Cause, told: Told) -> Option<Choice> {
+        let models = [Some(self.model), self.known.home].into_iter().flatten();
+        models.into_iter().find_map(|model| {
+            let path = self.best(self.elsewhere(model))?;
+            Some(self.choice(model, path, cause, told))
+        })
     }
 
     /// The same path, after a pause that doubles each time.

@@ -3,6 +3,8 @@
 //! An attempt reserves the most it can cost (prompt estimate plus its answer's bound), so that what is
 //! spent never passes a budget as long as the prompt estimate holds. Not a rate limiter: see [`super::rate`].
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::message::Usage;
 use crate::domain::money::{Price, Usd};
 use crate::domain::plan::Budget;
@@ -27,7 +29,8 @@ impl Reservation {
 }
 
 /// Which budget refuses, and by how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// Dollars: needed, and left.
     Usd(Usd, Usd),

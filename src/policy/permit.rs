@@ -1,11 +1,24 @@
-//! How many extra attempts a quota bears: a share of its primary attempts over ten minutes, all runs together.
+//! How many extra attempts a quota bears, all runs together.
 //!
-//! Pure arithmetic; the driver and the virtual world own one [`Window`] per provider and tell the engine what it holds.
-//! A refusal means "wait on", never "fail". Only hedges before their cutoff draw on it so far.
+//! Every attempt beside one that may still win needs a permit of the quota it is sent to; one that follows a failure takes
+//! a permit where there is one and is never refused. [`Bucket`] holds a quota's permits, [`Guard`] the share of extra
+//! attempts of the whole server, [`Window`] what `max_extra` of `hedge: {after}` is a share of. Pure arithmetic: a
+//! provider's door owns one bucket and one window, and tells the engine what there is ([`Stock`]).
+//!
+//! A refusal means "wait on", never "fail".
+
+mod bucket;
+mod guard;
 
 use std::time::Duration;
 
-use crate::domain::time::Share;
+use serde::{Deserialize, Serialize};
+
+pub use bucket::{Bucket, CAP, EARNED, FLOOR, RECOVERY, SUSPENDED, TRICKLE};
+pub use guard::Guard;
+
+use crate::domain::failure::{Failure, FailureClass};
+use crate::domain::time::{Share, show};
 
 /// What is looked back on (the format's documentation).
 pub const WINDOW: Duration = Duration::from_secs(600);
@@ -15,8 +28,173 @@ const BUCKETS: usize = 20;
 /// A server too small for its share to be one attempt may make this many all the same.
 pub const LEAST: u32 = 1;
 
+/// A whole permit. Permits are counted in millionths, so that what is earned and recovered adds up exactly.
+pub const WHOLE: u64 = 1_000_000;
+/// How long who was refused waits before asking again, where nobody can say when there will be a permit: others earn it.
+pub const RECHECK: Duration = Duration::from_secs(1);
+
+/// The evidence of who is turned away because there is no permit.
+pub const NO_PERMIT: &str = "no permit";
+
+/// Who asked for an extra attempt beyond the server's share is turned away with this. It closes nothing.
+#[must_use]
+pub fn beyond_share() -> Failure {
+    let text = format!("not sent: {}", Shortage::Share);
+    Failure::of_attempt(FailureClass::Budget, NO_PERMIT, text)
+}
+
+/// What an attempt is to the permits of the quota it is sent to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// The first of its step or item: it earns a part of one, here and wherever else its model is served.
+    Earns,
+    /// It neither earns nor takes one: it mends an answer.
+    #[default]
+    Nothing,
+    /// It follows one that has failed or was given up: it takes a permit where there is one, and goes without.
+    Takes,
+    /// It is beside one that may still win: it needs one.
+    Needs,
+}
+
+/// Why no extra attempt may be sent to a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shortage {
+    /// It has refused something lately, or is closed.
+    Throttled,
+    /// Others wait before its door, or every slot is taken.
+    Line,
+    /// Little is left of its limits, by its provider's word or as written: that is for first attempts.
+    Low,
+    /// No whole permit is there.
+    Spent,
+    /// The whole server has sent its share of extra attempts.
+    Share,
+}
+
+/// What a quota has for extra attempts, as of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stock {
+    /// Permits, in millionths of a [`WHOLE`] one.
+    pub permits: u64,
+    /// Why none may be used.
+    pub shortage: Option<Shortage>,
+    /// When it is worth asking again, where there is a shortage.
+    pub wait: Duration,
+}
+
+/// Leave for an extra attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permit {
+    /// Nobody counts here.
+    Uncounted,
+    /// One of so many millionths.
+    One {
+        /// What there was before it is taken.
+        of: u64,
+    },
+}
+
+impl Shortage {
+    /// Whether it speaks of the quota's own state, not of how many permits there are.
+    #[must_use]
+    pub const fn is_pressure(self) -> bool {
+        match self {
+            Self::Throttled | Self::Line | Self::Low => true,
+            Self::Spent | Self::Share => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Shortage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Throttled => "it was throttled within the last 10 s",
+            Self::Line => "others wait before its limits",
+            Self::Low => "less than a fifth of its limits is left",
+            Self::Spent => "no whole permit is there",
+            Self::Share => "the whole server has launched its share of extra attempts",
+        })
+    }
+}
+
+impl Stock {
+    /// A stock with nothing against its use but its size.
+    #[must_use]
+    pub fn of(permits: u64) -> Self {
+        let spent = permits < WHOLE;
+        let wait = if spent { RECHECK } else { Duration::ZERO };
+        Self { permits, shortage: spent.then_some(Shortage::Spent), wait }
+    }
+
+    /// The same, unless something else is short already.
+    #[must_use]
+    pub fn short_of(self, shortage: Shortage) -> Self {
+        match self.shortage {
+            Some(_) => self,
+            None => Self { shortage: Some(shortage), wait: RECHECK, ..self },
+        }
+    }
+
+    /// Leave for one extra attempt.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub const fn permit(&self) -> Result<Permit, Shortage> {
+        match self.shortage {
+            None => Ok(Permit::One { of: self.permits }),
+            Some(shortage) => Err(shortage),
+        }
+    }
+
+    /// What is left when an attempt with this claim has been sent.
+    pub fn claim(&mut self, claim: Claim) {
+        match claim {
+            // What is earned is told with the next event: it is the door's to count.
+            Claim::Earns | Claim::Nothing => {}
+            Claim::Takes | Claim::Needs => self.permits = self.permits.saturating_sub(WHOLE),
+        }
+        if self.shortage.is_none_or(|shortage| shortage == Shortage::Spent) {
+            *self = Self::of(self.permits);
+        }
+    }
+}
+
+impl std::fmt::Display for Stock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.shortage {
+            None => write!(f, "{} permits", tenths(self.permits)),
+            Some(shortage @ Shortage::Spent) => {
+                write!(f, "{shortage}, but {}", tenths(self.permits))
+            }
+            Some(shortage @ Shortage::Throttled) => {
+                write!(f, "{shortage}, for {} more", show(self.wait))
+            }
+            Some(shortage) => shortage.fmt(f),
+        }
+    }
+}
+
+impl std::fmt::Display for Permit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Uncounted => Ok(()),
+            Self::One { of } => write!(f, "permit 1 of {}", tenths(*of)),
+        }
+    }
+}
+
+/// Permits with one decimal, never more than there are.
+fn tenths(permits: u64) -> String {
+    let tenths = permits / (WHOLE / 10);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
 /// Attempts of one quota within the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// First attempts of steps and items.
     pub primaries: u32,
@@ -95,41 +273,4 @@ fn place(bucket: u64) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seconds(seconds: u64) -> Duration {
-        Duration::from_secs(seconds)
-    }
-
-    #[test]
-    fn a_share_of_the_primaries_may_be_extra_and_one_at_least() {
-        let ten = Share::percent(10).unwrap();
-        let most = |primaries| Traffic { primaries, extras: 0 }.most(ten);
-        assert_eq!([0, 1, 19, 20, 39, 200].map(most), [1, 1, 1, 2, 3, 20]);
-        assert!(Traffic { primaries: 20, extras: 1 }.permits(ten));
-        assert!(!Traffic { primaries: 20, extras: 2 }.permits(ten));
-        assert!(!Traffic { primaries: 0, extras: 1 }.permits(ten));
-    }
-
-    #[test]
-    fn ten_minutes_are_counted_and_what_is_older_is_forgotten() {
-        let mut window = Window::default();
-        window.count(Kind::Primary, seconds(10));
-        window.count(Kind::Primary, seconds(300));
-        window.count(Kind::Extra, seconds(301));
-        assert_eq!(window.traffic(seconds(599)), Traffic { primaries: 2, extras: 1 });
-        assert_eq!(window.traffic(seconds(610)), Traffic { primaries: 1, extras: 1 });
-        assert_eq!(window.traffic(seconds(905)), Traffic::default());
-        window.count(Kind::Primary, seconds(1_000_000));
-        assert_eq!(window.traffic(seconds(1_000_000)), Traffic { primaries: 1, extras: 0 });
-    }
-
-    #[test]
-    fn a_time_that_goes_back_counts_as_the_latest() {
-        let mut window = Window::default();
-        window.count(Kind::Primary, seconds(700));
-        window.count(Kind::Extra, seconds(20));
-        assert_eq!(window.traffic(seconds(700)), Traffic { primaries: 1, extras: 1 });
-    }
-}
+mod tests;

@@ -16,6 +16,8 @@ pub use super::told::{Left, Told};
 use crate::domain::provider::Limits;
 
 const WINDOW: Duration = Duration::from_secs(60);
+/// Less than one part in so many of a limit is little.
+const LOW: u64 = 5;
 
 /// The gate of one provider. Times count from the server's start and never go back.
 #[derive(Clone, Debug, Default)]
@@ -137,6 +139,17 @@ impl Gate {
         if let Some(left) = &told.tokens {
             self.tokens_told = Known::of(left, now);
         }
+    }
+
+    /// Whether less than a fifth is left of what its provider says there is, or of the minute as it is written.
+    pub fn is_low(&mut self, now: Duration) -> bool {
+        self.forget(now);
+        let told = [self.requests_told, self.tokens_told];
+        let low = told.into_iter().flatten().any(|known| known.is_low(now, LOW));
+        let sent = self.sent.len() as u64;
+        let few = |most: u64, used: u64| most.saturating_sub(used).saturating_mul(LOW) < most;
+        low || self.limits.rpm.is_some_and(|most| few(u64::from(most), sent))
+            || self.limits.tpm.is_some_and(|most| few(most, self.tokens))
     }
 
     /// A 429 has come for something that is still inside, and nothing is sent until `rests_until`.

@@ -47,7 +47,10 @@ impl From<&Remaining> for Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     left: u64,
+    /// What there will be at `until`.
     limit: Option<u64>,
+    /// All there ever is.
+    whole: Option<u64>,
     at: Duration,
     until: Duration,
     taken: u64,
@@ -64,7 +67,14 @@ impl Known {
             let gained = gained / told.full_in.as_micros().max(1);
             told.left.saturating_add(u64::try_from(gained).unwrap_or(u64::MAX))
         });
-        (!believed.is_zero()).then_some(Self { left: told.left, limit, at: now, until, taken: 0 })
+        (!believed.is_zero()).then_some(Self {
+            left: told.left,
+            limit,
+            whole: told.limit,
+            at: now,
+            until,
+            taken: 0,
+        })
     }
 
     /// When `ask` more can be taken; `None` where it can be at `now`. What comes back comes evenly.
@@ -84,6 +94,20 @@ impl Known {
         let wait = u64::try_from(wait.saturating_add(1)).unwrap_or(u64::MAX);
         let at = self.at.saturating_add(Duration::from_micros(wait)).min(self.until);
         (at > now).then_some(at)
+    }
+
+    /// Whether less than one part in `parts` of the whole is left. What comes back comes evenly; without a whole that was
+    /// said, as many as `parts` are little.
+    pub(super) fn is_low(&self, now: Duration, parts: u64) -> bool {
+        if now >= self.until {
+            return false;
+        }
+        let gain = self.limit.map_or(0, |limit| limit.saturating_sub(self.left));
+        let (passed, span) = (now.saturating_sub(self.at), self.until.saturating_sub(self.at));
+        let back = u128::from(gain) * passed.as_micros() / span.as_micros().max(1);
+        let back = u64::try_from(back).unwrap_or(u64::MAX);
+        let left = self.left.saturating_add(back).saturating_sub(self.taken);
+        left.saturating_mul(parts) < self.whole.unwrap_or(parts.saturating_mul(parts))
     }
 
     pub(super) fn take(&mut self, count: u64) {

@@ -6,10 +6,12 @@
 mod examine;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod journal;
 mod look;
 mod prepare;
 mod prompt;
 mod record;
+pub mod replay;
 mod report;
 mod reuse;
 mod shrink;
@@ -37,6 +39,8 @@ use crate::provider::{Broken, Exchange, Reply};
 use crate::workflow::Workflow;
 use crate::workflow::case::digest;
 use crate::workflow::content::Content;
+
+use journal::Journal;
 
 pub use prompt::instruction_tokens;
 pub use report::Progress;
@@ -71,6 +75,10 @@ pub struct Launch {
     pub ends_in: Duration,
     /// What it counts as among the attempts of ten minutes, and of which provider.
     pub counts: Option<(String, permit::Kind)>,
+    /// What it is to the permits of its provider.
+    pub claim: permit::Claim,
+    /// The providers whose permits it earns a part of.
+    pub earns: Vec<String>,
 }
 
 /// One run, under way or ended.
@@ -97,6 +105,8 @@ pub struct Run {
     sent: Option<BTreeMap<AttemptId, Sent>>,
     /// What all runs together know of the paths, as far as this run was told.
     signals: Signals,
+    /// What it was told and has decided, where that is kept.
+    journal: Option<Journal>,
 }
 
 /// What an attempt's model was sent.
@@ -146,6 +156,7 @@ impl Run {
             ticks: 0,
             sent: None,
             signals: Signals::default(),
+            journal: None,
         }
     }
 
@@ -160,6 +171,18 @@ impl Run {
     /// and answers are their owner's.
     pub fn keep_content(&mut self) {
         self.sent.get_or_insert_default();
+    }
+
+    /// Keeps what decides the run, for [`Run::record`].
+    pub fn keep_journal(&mut self) {
+        self.journal.get_or_insert_default();
+    }
+
+    /// What decided the run, as lines: see [`Journal::lines`]. Nothing where that is not kept.
+    #[must_use]
+    pub fn record(&self, known: impl Fn(&str) -> bool) -> Vec<String> {
+        let journal = self.journal.as_ref();
+        journal.map(|journal| journal.lines(&self.id, &self.machine, known)).unwrap_or_default()
     }
 
     /// Begins. `reused` are outputs that an earlier run of the same call has validated.
@@ -281,6 +304,7 @@ impl Run {
         self.sent = None;
         self.decisions = Vec::new();
         self.corrections = Vec::new();
+        self.journal = None;
         self.output = None;
     }
 
@@ -290,7 +314,7 @@ impl Run {
         let mut events = VecDeque::from([event]);
         // Each round answers the preparations the round before has asked for; the machine bounds them.
         while let Some(event) = events.pop_front() {
-            for action in self.machine.handle(event, &self.signals, now) {
+            for action in self.tell(event, now) {
                 match action {
                     Action::Prepare { step, round } => {
                         let result = self.prepare(step);
@@ -312,9 +336,22 @@ impl Run {
                     }
                 }
             }
-            self.decisions.extend(self.machine.take_decisions());
         }
         effects
+    }
+
+    /// Tells the machine; what it is told is recorded first, and what it answers before anyone acts on it.
+    fn tell(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+        if let Some(journal) = &mut self.journal {
+            journal.told(&event, &self.signals, now);
+        }
+        let actions = self.machine.handle(event, &self.signals, now);
+        let decisions = self.machine.take_decisions();
+        if let Some(journal) = &mut self.journal {
+            journal.answered(&actions, &decisions);
+        }
+        self.decisions.extend(decisions);
+        actions
     }
 
     fn launch(
@@ -335,7 +372,7 @@ impl Run {
                     let (prompt, schema) = (exchange.prompt.clone(), exchange.schema.clone());
                     sent.insert(attempt, Sent { prompt, schema });
                 }
-                let counts = self.count(spec);
+                let (counts, earns) = (self.count(spec), self.earners(spec));
                 let party = Party { flow: self.workflow.name.clone(), run: self.id.clone() };
                 effects.push(Effect::Launch(Box::new(Launch {
                     attempt,
@@ -346,6 +383,8 @@ impl Run {
                     party,
                     ends_in: self.machine.end_at().since(now),
                     counts,
+                    claim: spec.claim,
+                    earns,
                 })));
             }
             Err(error) => events.push_back(Event::Failed {

@@ -5,7 +5,7 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::{Hedge, PathPlan, Work};
 use crate::engine::{AttemptSpec, Signals};
 use crate::policy::door::View;
-use crate::policy::permit::{self, Traffic};
+use crate::policy::permit::{self, Claim, Stock, Traffic};
 
 impl Run {
     /// Whether it may launch attempts beside others before their cutoff, and so must be told the traffic.
@@ -24,6 +24,16 @@ impl Run {
         self.signals.traffic = plan.paths.iter().map(|path| per[path.provider.at()]).collect();
     }
 
+    /// What each provider has for extra attempts: holds until it is told anew.
+    pub fn see_permits(&mut self, of: impl FnMut(&str) -> Stock) {
+        let plan = &self.workflow.plan;
+        let names = plan.providers.iter().map(|provider| provider.name.as_str());
+        let per: Vec<Stock> = names.map(of).collect();
+        let paths = plan.paths.iter().map(|path| per[path.provider.at()]);
+        self.signals.permits.clear();
+        self.signals.permits.extend(paths);
+    }
+
     /// What all runs together know of each path, by its provider's name and its model: holds for the next event.
     pub fn see_paths(&mut self, of: impl Fn(&str, &str) -> View) {
         let plan = &self.workflow.plan;
@@ -33,8 +43,8 @@ impl Run {
             .map(|path| of(&plan.providers[path.provider.at()].name, &path.profile.id))
             .map(|View { closed_for, why, line_for }| (closed_for, (why, line_for)))
             .unzip();
-        let Signals { traffic, windows, .. } = std::mem::take(&mut self.signals);
-        self.signals = Signals { closed_for, why, line_for, traffic, windows };
+        let Signals { traffic, permits, windows, .. } = std::mem::take(&mut self.signals);
+        self.signals = Signals { closed_for, why, line_for, traffic, permits, windows };
     }
 
     /// What providers have told earlier runs of their models' windows, by provider and model id.
@@ -52,9 +62,30 @@ impl Run {
         self.signals.line_for.clear();
     }
 
+    /// Who earns by an attempt: the providers of its step's model, where it is a first one.
+    pub(super) fn earners(&self, spec: &AttemptSpec) -> Vec<String> {
+        let plan = &self.workflow.plan;
+        let model = self.machine.attempt(spec.attempt).map(|attempt| attempt.model);
+        let Some(model) = model.filter(|_| spec.claim == Claim::Earns) else { return Vec::new() };
+        let mut names: Vec<String> = Vec::new();
+        for path in &plan.model(model).paths {
+            let name = &plan.provider_of(*path).name;
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
     /// What an attempt counts as. The next event of the same moment must know of it.
     pub(super) fn count(&mut self, spec: &AttemptSpec) -> Option<(String, permit::Kind)> {
         let plan = &self.workflow.plan;
+        let quota = plan.path(spec.path).provider;
+        for (path, stock) in plan.paths.iter().zip(&mut self.signals.permits) {
+            if path.provider == quota {
+                stock.claim(spec.claim);
+            }
+        }
         let (path, kind) = match (spec.extra_of, spec.cause) {
             (Some(of), _) => (of, permit::Kind::Extra),
             (None, Cause::Primary) => (spec.path, permit::Kind::Primary),

@@ -29,8 +29,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const DRAIN_S: f64 = 180.0;
 /// Points of a stream that are kept.
 const POINTS: u32 = 12;
-/// Most events of one run: some 20 a second are usual.
-const EVENTS_MAX: usize = 1_000_000;
+/// Most moments of one run at which something happens: a few a second are usual.
+const MOMENTS_MAX: usize = 50_000;
 
 /// Gives a machine one event.
 pub trait Handle: FnMut(&mut Machine, Event, &Signals, Timestamp) -> Vec<Action> {}
@@ -140,7 +140,7 @@ impl<'a> Driver<'a> {
         let mut now = Timestamp::ZERO;
         self.feed(&mut machine, handle, Event::Started { reused: Vec::new() }, run, now);
         let mut looks = 1_u32;
-        for _ in 0..EVENTS_MAX {
+        for _ in 0..MOMENTS_MAX {
             let Some(wake) = machine.next_wakeup() else { break };
             let look = Timestamp::after_start(LOOK * looks);
             let due = self.due.peek().map_or(Timestamp::NEVER, |Reverse(due)| due.at);

@@ -71,7 +71,7 @@ fn ending_at(end: Duration) -> Duration {
     // 1 % of the whole is a 99th of the rest.
     let deadline = [end + least, end + end / 99, end + most]
         .into_iter()
-        .min_by_key(|deadline| (*deadline - of(*deadline)).abs_diff(end))
+        .min_by_key(|deadline| deadline.saturating_sub(of(*deadline)).abs_diff(end))
         .unwrap_or(end);
     let short = |micros: u64| Plan::end_at(deadline + Duration::from_micros(micros));
     let rest = (0..2).find(|micros| short(*micros) >= Timestamp::after_start(end));

@@ -13,8 +13,6 @@ use super::stage::Contender;
 use crate::domain::id::PathIx;
 use crate::domain::plan::Plan;
 use crate::latency::book::Book;
-use crate::planner::problem::Problem;
-use crate::planner::tables::Tables;
 use crate::planner::{Pilot, SharedPilot};
 
 /// Numbers of warm-up runs begin here: no measured run shares their luck.
@@ -29,8 +27,8 @@ const GIVEN_ARRIVAL_S: f64 = 30.0;
 const EXPLORED: u64 = 30;
 /// in every so-manieth run.
 const EXPLORE_EACH: u64 = 3;
-/// What is known is looked at anew after so many runs, and then each time it has grown by half.
-const REFRESHED: u64 = 4;
+/// What is known is looked at anew after so many runs, and then each time they have become so many times as many.
+const REFRESHED: (u64, u64) = (4, 3);
 
 /// How long is learned before runs are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +74,7 @@ impl Learner {
             self.observed[path.at()] += 1;
             self.book.record(&seen, self.now);
         }
-        if self.runs % EXPLORE_EACH == 0 {
+        if self.runs.is_multiple_of(EXPLORE_EACH) {
             self.explore(driver, run);
         }
         self.runs += 1;
@@ -109,24 +107,19 @@ impl Learner {
     /// What runs of `plan` are told of it now.
     #[must_use]
     pub fn pilot(&self, plan: &Plan, contender: Contender) -> Option<SharedPilot> {
-        let mut pilot = Pilot::of(plan, &self.book, self.now);
-        if contender == Contender::Planner {
-            let laws = self.book.laws(plan, self.now);
-            let end = Plan::end_at(plan.deadline).since_start();
-            let problem = Problem::of(plan, &laws);
-            pilot.tables = problem.and_then(|of| Tables::build(&of, &laws, end)).map(Arc::new);
-        }
-        Some(Arc::new(pilot))
+        let pilot = Pilot::of(plan, &self.book, self.now);
+        let planned = contender == Contender::Planner;
+        Some(Arc::new(if planned { pilot.planned(plan) } else { pilot }))
     }
 }
 
 /// Lets a driver's runs learn; what they have learned is what it tells its runs from then on.
 pub fn learn(driver: &mut Driver<'_>, contender: Contender, warmup: &Warmup) -> Learner {
     let mut learner = Learner::new(warmup.arrival_s);
-    let mut refresh = REFRESHED;
+    let (mut refresh, grown) = REFRESHED;
     for run in 0..warmup.runs {
         if run == refresh {
-            refresh += refresh.div_ceil(2);
+            refresh *= grown;
             driver.tell(learner.pilot(driver.plan(), contender));
         }
         learner.play(driver, FIRST + run);

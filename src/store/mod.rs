@@ -1,19 +1,22 @@
-//! The latest runs, as JSON lines in the state folder: for `runs`, `trace` and `get_run` after a restart.
+//! The latest runs, as JSON lines in the state folder: for `runs`, `trace` and `get_run` after a restart, and beside them
+//! what decided them, for `replay`.
 //!
-//! Two files, the newer one appended to and turned into the older one when it is full, so that the room
+//! Two files each, the newer one appended to and turned into the older one when it is full, so that the room
 //! taken is bounded. Records hold results, so the files are readable by their owner only. Lines that cannot
 //! be read (a half-written one, another version's) are skipped and counted, never fatal.
 
 mod curves;
+mod journals;
+mod lines;
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::trace::report::RunReport;
 
-/// A file that has grown beyond this is turned over.
-const FILE_MAX: u64 = 8 << 20;
+use journals::Journals;
+use lines::Lines;
+
 /// A longer record is kept without its output and decisions.
 const LINE_MAX: usize = 1 << 20;
 
@@ -22,7 +25,8 @@ pub use curves::{CurveStore, Learned};
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct RunStore {
-    folder: PathBuf,
+    lines: Lines,
+    journals: Journals,
 }
 
 /// Runs read back.
@@ -38,17 +42,19 @@ impl RunStore {
     /// The store in `folder`, which is made when the first run is kept.
     #[must_use]
     pub fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self { lines: Lines::new(folder, "runs"), journals: Journals::at(folder) }
+    }
+
+    /// What decided these runs.
+    #[must_use]
+    pub fn journals(&self) -> &Journals {
+        &self.journals
     }
 
     /// Where the latest runs are written.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        self.folder.join("runs.jsonl")
-    }
-
-    fn older(&self) -> PathBuf {
-        self.folder.join("runs.1.jsonl")
+        self.lines.file()
     }
 
     /// Keeps an ended run.
@@ -56,31 +62,20 @@ impl RunStore {
     /// # Errors
     /// What the file system says: a read-only folder, a full disk.
     pub fn append(&self, report: &RunReport) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
         let mut line = serde_json::to_string(report)?;
         if line.len() > LINE_MAX {
             let short = RunReport { output: None, decisions: Vec::new(), ..report.clone() };
             line = serde_json::to_string(&short)?;
         }
-        line.push('\n');
-        let file = self.file();
-        if fs::metadata(&file).is_ok_and(|meta| meta.len() >= FILE_MAX) {
-            fs::rename(&file, self.older())?;
-        }
-        let mut open = private(&file)?;
-        if torn(&file) {
-            line.insert(0, '\n');
-        }
-        // One write of a whole line in append mode: processes that share the folder do not mix lines.
-        open.write_all(line.as_bytes())
+        self.lines.turn()?;
+        self.lines.append(&line)
     }
 
     /// The latest runs, at most `most`.
     #[must_use]
     pub fn latest(&self, most: usize) -> Kept {
         let mut kept = Kept::default();
-        for file in [self.older(), self.file()] {
-            let Ok(text) = read_bounded(&file) else { continue };
+        for text in self.lines.texts() {
             for line in text.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
                 match serde_json::from_slice(line) {
                     Ok(report) => kept.reports.push(report),
@@ -108,48 +103,12 @@ impl RunStore {
     }
 }
 
-/// Whether the last line was written in part, by a process that died or on a disk that was full.
-fn torn(path: &Path) -> bool {
-    let last = || {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::End(-1))?;
-        let mut byte = [0];
-        file.read_exact(&mut byte)?;
-        io::Result::Ok(byte[0])
-    };
-    last().is_ok_and(|byte| byte != b'\n')
-}
-
-/// Anything but a plain file of ours, a fifo or a link to elsewhere, is refused: opening one may hang, and
-/// following one may write into a file that is not ours.
-fn plain(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if !meta.is_file() => {
-            let why = format!("{} is no plain file", path.display());
-            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-        }
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    plain(path)?;
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    plain(path)?;
-    let mut bytes = Vec::new();
-    File::open(path)?.take(2 * FILE_MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::lines::FILE_MAX;
     use super::*;
 
     fn report(id: usize) -> RunReport {

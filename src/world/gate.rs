@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::domain::failure::Failure;
 use crate::domain::provider::Limits;
 use crate::policy::door::{Ask, Door, End, Next, View};
-use crate::policy::permit::{Kind, Traffic};
+use crate::policy::permit::{Guard, Kind, Shortage, Stock, Traffic};
 use crate::policy::queue::{Party, Ticket};
 
 /// A place before or behind the door of one provider.
@@ -27,6 +27,7 @@ pub(super) enum Call {
 #[derive(Default)]
 pub(super) struct Gates {
     doors: BTreeMap<String, Watched>,
+    guard: Guard,
 }
 
 struct Watched {
@@ -85,6 +86,30 @@ impl Gates {
 
     pub(super) fn is_calm(&self) -> bool {
         self.doors.values().all(|watched| watched.door.is_calm())
+    }
+
+    /// A first attempt was launched that may turn to these providers.
+    pub(super) fn earn(&mut self, names: &[String], now: Duration) {
+        if !names.is_empty() {
+            self.guard.count(Kind::Primary, now);
+        }
+        for name in names {
+            if let Some(watched) = self.doors.get_mut(name) {
+                watched.door.earn(now);
+            }
+        }
+    }
+
+    /// Whether the server's share bears an extra attempt; it counts as launched then.
+    pub(super) fn guard(&mut self, now: Duration) -> bool {
+        self.guard.take(now)
+    }
+
+    /// What a provider has for extra attempts.
+    pub(super) fn stock(&mut self, name: &str, now: Duration) -> Stock {
+        let door = self.doors.get_mut(name);
+        let stock = door.map_or_else(|| Stock::of(0), |watched| watched.door.stock(now));
+        if self.guard.admits(now) { stock } else { stock.short_of(Shortage::Share) }
     }
 
     /// Counts an attempt among those of ten minutes.

@@ -23,6 +23,7 @@ use crate::domain::time::Timestamp;
 use crate::latency::book::Book;
 use crate::latency::law::Laws;
 use crate::policy::door::{Ask, End};
+use crate::policy::permit::{self, Claim};
 use crate::provider::simulated::{Recordings, Script, Simulation, UnknownRegime, Update};
 use crate::provider::{Broken, Reply};
 use crate::run::{Effect, Launch, Run};
@@ -202,6 +203,8 @@ impl World {
             let traffic = self.gates.traffic(now.since_start());
             lodger.run.see_traffic(|name| traffic.get(name).copied().unwrap_or_default());
         }
+        let (gates, at) = (&mut self.gates, now.since_start());
+        lodger.run.see_permits(|name| gates.stock(name, at));
         if self.gates.is_calm() {
             lodger.run.see_no_path();
         } else {
@@ -236,12 +239,19 @@ impl World {
         if let Some((provider, kind)) = &launch.counts {
             self.gates.count(provider, *kind, now.since_start());
         }
+        self.gates.earn(&launch.earns, now.since_start());
+        if launch.claim == Claim::Needs && !self.gates.guard(now.since_start()) {
+            let attempt = launch.attempt;
+            self.feed(guest, now, |run, at| run.turned_away(attempt, permit::beyond_share(), at));
+            return;
+        }
         let provider = launch.provider.clone();
         let ask = Ask {
             party: launch.party.clone(),
             model: launch.exchange.profile.id.clone(),
             tokens: launch.prompt_tokens + u64::from(launch.exchange.max_tokens),
             until: now.since_start() + launch.ends_in,
+            claim: launch.claim,
             epoch: 0,
         };
         let place = self.gates.line_up(&provider, ask, now.since_start());

@@ -1,6 +1,7 @@
 //! Workflows from YAML, in every regime, by the thousand.
 
 mod gates;
+mod permits;
 
 use std::path::Path;
 use std::sync::Arc;

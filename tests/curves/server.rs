@@ -26,6 +26,10 @@ pub struct Server {
     pub book: Book,
     pub seed: u64,
     pub runs: u64,
+    /// The first path of its runs, one after another.
+    pub first: &'static [usize],
+    /// Of how many runs one lets its losers drain.
+    pub drains: u64,
 }
 
 fn seconds(seconds: f64) -> Duration {
@@ -76,7 +80,7 @@ pub fn observe(
 
 impl Server {
     pub fn new(seed: u64) -> Self {
-        Self { book: Book::new(), seed, runs: 0 }
+        Self { book: Book::new(), seed, runs: 0, first: &[0, 0, 0, 0, 1, 2, 3], drains: 10 }
     }
 
     pub fn now(&self) -> Duration {
@@ -88,7 +92,7 @@ impl Server {
     pub fn run(&mut self, regime: &Regime) {
         let run = self.runs;
         for (ix, (step, class)) in STEPS.into_iter().enumerate() {
-            let first = [0, 0, 0, 0, 1, 2, 3][(run % 7) as usize];
+            let first = self.first[run as usize % self.first.len()];
             let patience = 1.5 * (1.4 + CLASS_TOKENS[class] * 0.016);
             let fates: Vec<(usize, f64, Fate)> = [(first, 0.0), ((first + 1) % 4, patience)]
                 .into_iter()
@@ -108,7 +112,7 @@ impl Server {
                 if at == 1 && failed && won(&fates[0]) <= patience {
                     continue;
                 }
-                let drains = run % 10 == 3;
+                let drains = run.is_multiple_of(self.drains);
                 let closed = (if drains { 180.0 } else { over - sent }).max(0.0);
                 let seen = observe(fate, step, class, *path, run, closed.max(0.01));
                 self.book.record(&seen, self.now());

@@ -8,7 +8,7 @@ use punctual::domain::id::{AttemptId, ItemIx, StepIx};
 use punctual::domain::message::Usage;
 use punctual::domain::money::Usd;
 use punctual::domain::outcome::{Outcome, Status};
-use punctual::domain::plan::{After, Hedge, Need, NeedKind, OnRejected, Plan, StepPlan, Work};
+use punctual::domain::plan::{Hedge, Need, NeedKind, OnRejected, Plan, StepPlan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{Action, AttemptSpec, Event, Machine, Prepared, Signals, Verdict};
 
@@ -199,7 +199,7 @@ impl Audit {
         *launched += 1;
         assert!(*launched <= policy.attempts, "{spec:?} is one too many");
         if spec.extra_of.is_some() {
-            let after = matches!(policy.hedge, Hedge::After { after: After::Fixed(_), .. });
+            let after = matches!(policy.hedge, Hedge::After { .. });
             assert!(after, "{spec:?} is before a cutoff without a policy that says so");
             let beside = self.in_flight.iter().any(|a| self.places[a] == place);
             assert!(beside, "{spec:?} is beside nothing");

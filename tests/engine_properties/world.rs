@@ -13,7 +13,7 @@ use punctual::domain::plan::{Plan, Work};
 use punctual::domain::time::Timestamp;
 use punctual::engine::{AttemptSpec, Event, Prepared, Signals, Verdict};
 use punctual::policy::health::Why;
-use punctual::policy::permit::Traffic;
+use punctual::policy::permit::{Shortage, Stock, Traffic};
 
 /// Most items of a drawn list.
 const ITEMS_MAX: u64 = 24;
@@ -25,6 +25,10 @@ const PROMPT_MAX: u64 = 3_000;
 pub struct Draw(u64);
 
 impl Draw {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -110,8 +114,9 @@ impl World {
             extras: u32::try_from(self.draw.below(6)).unwrap_or(0),
         });
         let traffic = traffic.collect();
+        let permits: Vec<Stock> = plan.paths.iter().map(|_| self.stock()).collect();
         if !self.draw.percent(5) {
-            return Signals { traffic, ..Signals::default() };
+            return Signals { traffic, permits, ..Signals::default() };
         }
         let closed = plan
             .paths
@@ -124,7 +129,17 @@ impl World {
         });
         let why = why.collect();
         let line_for = plan.paths.iter().map(|_| self.draw.tailed(900, 20, 40_000)).collect();
-        Signals { closed_for, why, line_for, traffic, windows: Vec::new() }
+        Signals { closed_for, why, line_for, traffic, permits, windows: Vec::new() }
+    }
+
+    /// What a quota has for extra attempts: mostly some.
+    fn stock(&mut self) -> Stock {
+        let stock = Stock::of(self.draw.below(5_000_000));
+        if !self.draw.percent(self.trouble) {
+            return stock;
+        }
+        let short = [Shortage::Throttled, Shortage::Line, Shortage::Low, Shortage::Share];
+        stock.short_of(short[usize::try_from(self.draw.below(4)).unwrap_or(0)])
     }
 
     pub fn prepare(&mut self, plan: &Plan, step: StepIx, round: u32, now: Timestamp) {

@@ -1,21 +1,28 @@
-//! A hand-written HTTP/1.1 server on this machine for tests: it plays one script a request, in order, and
-//! can be asked how many connections were made and when a peer has closed one. No test needs to sleep.
+//! A hand-written HTTP/1.1 server on this machine for tests: it plays one script a request, in order or as the
+//! request asks for, and can be asked how many connections were made and when a peer has closed one. Several can
+//! share a [`Journal`], which tells what came before what. No test needs to sleep.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken fixture fails its test")]
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 #[cfg(feature = "bedrock")]
 pub mod bedrock;
 pub mod frames;
+pub mod journal;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use journal::{Journal, Moment};
 
 /// What the server does next within one response.
 pub enum Step {
@@ -23,12 +30,18 @@ pub enum Step {
     Send(Vec<u8>),
     /// Sends bytes so many times, or until the peer closes, which [`Loopback::peer_closed`] then reports.
     Flood(Vec<u8>, usize),
+    /// Sends bytes again and again, at this pace, until the peer closes, which [`Loopback::peer_closed`] then reports.
+    Drip(Vec<u8>, Duration),
     /// Waits for the gate to be opened with `notify_one`.
     Gate(Arc<Notify>),
+    /// Waits for something to come to pass.
+    Until(Pin<Box<dyn Future<Output = ()> + Send>>),
     /// Waits until the peer closes, which [`Loopback::peer_closed`] then reports.
     Hold,
     /// Closes the connection in good order.
     Close,
+    /// Breaks the connection off: the peer reads an error, not an end.
+    Reset,
 }
 
 /// One response.
@@ -58,9 +71,22 @@ impl Request {
     }
 }
 
-#[derive(Default)]
+/// What is answered to which request.
+type Answers = Box<dyn Fn(&Request) -> Script + Send + Sync>;
+
+/// Where a server writes down what becomes of its requests.
+pub struct Log {
+    /// The server's name there.
+    pub name: &'static str,
+    /// How a request is called there.
+    pub about: fn(&Request) -> String,
+    /// The journal.
+    pub journal: Journal,
+}
+
 struct Seen {
-    scripts: Mutex<VecDeque<Script>>,
+    answers: Answers,
+    log: Log,
     requests: Mutex<Vec<Request>>,
     connections: AtomicUsize,
     flooded: AtomicUsize,
@@ -78,10 +104,30 @@ pub struct Loopback {
 impl Loopback {
     /// Starts on a free port with these scripts; a request beyond them is answered with 500.
     pub async fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
+        let scripts: Mutex<VecDeque<Script>> = Mutex::new(scripts.into_iter().collect());
+        let next = move |_: &Request| {
+            let script = scripts.lock().unwrap().pop_front();
+            script.unwrap_or_else(|| plain("500 No Script", "text/plain", "no script"))
+        };
+        let about = |_: &Request| String::new();
+        let log = Log { name: "loopback", about, journal: Journal::default() };
+        Self::answering(log, next).await
+    }
+
+    /// Starts on a free port; `answers` says what each request gets.
+    pub async fn answering(
+        log: Log,
+        answers: impl Fn(&Request) -> Script + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
         let address = listener.local_addr().expect("bound");
-        let seen = Arc::new(Seen::default());
-        seen.scripts.lock().unwrap().extend(scripts);
+        let seen = Arc::new(Seen {
+            answers: Box::new(answers),
+            log,
+            requests: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            flooded: AtomicUsize::new(0),
+        });
         let (arrived, closed) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let mut tasks = JoinSet::new();
         let (s, a, c) = (seen.clone(), arrived.clone(), closed.clone());
@@ -89,6 +135,8 @@ impl Loopback {
             let mut peers = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
                 s.connections.fetch_add(1, Ordering::SeqCst);
+                // Small pieces are not gathered: what a script sends has left before its next step.
+                let _ = socket.set_nodelay(true);
                 peers.spawn(serve(socket, s.clone(), a.clone(), c.clone()));
             }
         });
@@ -133,35 +181,93 @@ async fn serve(
     closed: Arc<Semaphore>,
 ) {
     while let Some(request) = read_request(&mut socket).await {
+        let script = (seen.answers)(&request);
+        let about = (seen.log.about)(&request);
         seen.requests.lock().unwrap().push(request);
-        let script = seen.scripts.lock().unwrap().pop_front();
+        let note = |moment| seen.log.journal.note(seen.log.name, &about, moment);
+        note(Moment::Arrived);
         arrived.add_permits(1);
-        let script = script.unwrap_or_else(|| plain("500 No Script", "text/plain", "no script"));
         for step in script {
-            match step {
-                Step::Send(bytes) => {
-                    if socket.write_all(&bytes).await.is_err() {
-                        closed.add_permits(1);
-                        return;
-                    }
-                }
-                Step::Flood(bytes, times) => {
-                    for _ in 0..times {
-                        if socket.write_all(&bytes).await.is_err() {
-                            closed.add_permits(1);
-                            return;
-                        }
-                        seen.flooded.fetch_add(bytes.len(), Ordering::SeqCst);
-                    }
-                }
-                Step::Gate(gate) => gate.notified().await,
-                Step::Hold => {
-                    let mut rest = [0; 256];
-                    while matches!(socket.read(&mut rest).await, Ok(1..)) {}
+            match play(&mut socket, step, &seen).await {
+                Played::On => {}
+                Played::PeerClosed => {
+                    note(Moment::PeerClosed);
                     closed.add_permits(1);
                     return;
                 }
-                Step::Close => return,
+                Played::Over => {
+                    note(Moment::Answered);
+                    return;
+                }
+            }
+        }
+        note(Moment::Answered);
+    }
+}
+
+/// How a step of a script went.
+enum Played {
+    On,
+    PeerClosed,
+    /// The connection is closed by us.
+    Over,
+}
+
+async fn play(socket: &mut TcpStream, step: Step, seen: &Seen) -> Played {
+    match step {
+        Step::Send(bytes) => {
+            if socket.write_all(&bytes).await.is_err() {
+                return Played::PeerClosed;
+            }
+        }
+        Step::Flood(bytes, times) => {
+            for _ in 0..times {
+                if socket.write_all(&bytes).await.is_err() {
+                    return Played::PeerClosed;
+                }
+                seen.flooded.fetch_add(bytes.len(), Ordering::SeqCst);
+            }
+        }
+        Step::Drip(bytes, pace) => {
+            drip(socket, &bytes, pace).await;
+            return Played::PeerClosed;
+        }
+        Step::Gate(gate) => gate.notified().await,
+        Step::Until(happened) => happened.await,
+        Step::Hold => {
+            hold(socket).await;
+            return Played::PeerClosed;
+        }
+        Step::Close => return Played::Over,
+        Step::Reset => {
+            socket.set_zero_linger().expect("an open socket");
+            return Played::Over;
+        }
+    }
+    Played::On
+}
+
+/// Reads until the peer closes.
+async fn hold(socket: &mut TcpStream) {
+    let mut rest = [0; 256];
+    while matches!(socket.read(&mut rest).await, Ok(1..)) {}
+}
+
+async fn drip(socket: &mut TcpStream, bytes: &[u8], pace: Duration) {
+    let mut ticks = interval(pace);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rest = [0; 256];
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                if socket.write_all(bytes).await.is_err() {
+                    return;
+                }
+            }
+            read = socket.read(&mut rest) => {
+                if !matches!(read, Ok(1..)) {
+                    return;
+                }
             }
         }
     }

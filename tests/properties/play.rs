@@ -23,6 +23,7 @@ const EVENTS: usize = 20_000;
 pub fn play(workflow: &Arc<Workflow>, input: Value, seed: u64) -> (Run, Timestamp) {
     let deadline = workflow.plan.deadline;
     let mut run = Run::new(RunId::new(seed), workflow.clone(), input, deadline, seed);
+    run.keep_journal();
     let mut luck = Luck(seed);
     let mut flying: Vec<(Timestamp, AttemptId, Exchange)> = Vec::new();
     let mut now = Timestamp::ZERO;

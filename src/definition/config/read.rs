@@ -183,6 +183,8 @@ fn server_limits(reader: &mut Reader<'_>, node: &Node) -> ServerLimits {
         let what = format!("`limits.{}`", key.name);
         if key.name == "usd_per_day" {
             limits.usd_per_day = reader.dollars(value, &what).map(|d| d.value);
+        } else if key.name == "hedge_share" {
+            limits.hedge_share = reader.share(value, &what).map(|s| s.value);
         } else {
             limits.concurrent_runs = reader.small(value, &what, 1..=100_000).map(|n| n.value);
         }

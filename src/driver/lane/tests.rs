@@ -99,6 +99,8 @@ fn of(run: u64, model: &str) -> Launch {
         party: Party { flow: "flow".to_owned(), run: RunId::new(run) },
         ends_in: Duration::from_secs(3_600),
         counts: None,
+        claim: Claim::Nothing,
+        earns: Vec::new(),
     }
 }
 

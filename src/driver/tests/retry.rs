@@ -59,6 +59,25 @@ async fn a_call_that_is_cancelled_before_it_begins_takes_no_validated_step_away(
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_has_just_left_when_its_caller_leaves_is_paid_for() {
+    for n in 0..30 {
+        let caller: Arc<std::sync::Mutex<Option<super::super::RunHandle>>> = Arc::default();
+        let leaving = caller.clone();
+        // That it was sent and that its caller is gone reach the run together.
+        let a = Scripted::new(move |_| {
+            leaving.lock().unwrap().take().unwrap().cancel();
+            Act::Hang
+        });
+        let host = host(&a, &a);
+        let run = host.start(&one_step(20), text("it"), &CallOptions::default()).unwrap();
+        *caller.lock().unwrap() = Some(run.clone());
+        let report = run.finished().await;
+        assert_eq!((report.outcome.as_str(), a.seen()), ("cancelled", 1));
+        assert!(report.tokens.input > 0 && report.tokens.output > 0, "{n}: {report:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_ended_run_keeps_its_report_and_lets_go_of_the_rest() {
     let a = Scripted::new(|_| Act::Answer(10, json!({"text": "kept"})));
     let host = host(&a, &a);

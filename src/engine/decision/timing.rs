@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::id::PathIx;
 use crate::domain::plan::Plan;
 use crate::domain::time::show;
@@ -10,7 +12,8 @@ use crate::policy::cutoff::Signal;
 use crate::policy::cutoff::measured::{Basis, Projection};
 
 /// An attempt that is late by what is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Late {
     /// Its path.
     pub path: PathIx,
@@ -21,7 +24,8 @@ pub struct Late {
 }
 
 /// By which numbers an attempt is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum By {
     /// A cutoff has passed.
     Cutoff(Basis),
@@ -30,7 +34,8 @@ pub enum By {
 }
 
 /// Why no other attempt joins one that is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Alone {
     /// The run can do without the step.
     Optional,
@@ -39,7 +44,8 @@ pub enum Alone {
 }
 
 /// A reason that measured times give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variant's text names its numbers")]
 pub enum Timing {
     /// An attempt is late.

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::scenario::{Scenario, failure};
 use crate::domain::failure::FailureClass;
-use crate::domain::id::StepIx;
+use crate::domain::id::{AttemptId, StepIx};
 use crate::domain::outcome::Status;
 use crate::domain::plan::NeedKind;
 use crate::engine::{Event, Prepared};
@@ -40,6 +40,22 @@ fn an_answer_that_comes_with_the_deadline_is_too_late() {
         .at_exactly(4_950)
         .valid(0)
         .expect(&["cancel 0", "finish failed deadline draft"]);
+}
+
+#[test]
+fn an_attempt_that_left_in_time_and_is_heard_of_at_the_end_is_paid_for() {
+    let left = |event: Event| {
+        let scenario =
+            Draft::paths(&["a/one"]).step("draft").deadline(5_000).start_by_hand().skip();
+        let scenario = scenario.prepared(0, 0, &[100]).skip().at_exactly(4_950).event(event);
+        let scenario = scenario.expect(&["cancel 0", "finish failed deadline draft"]);
+        scenario.machine.attempt(AttemptId(0)).map(|attempt| attempt.usage.input)
+    };
+    let attempt = AttemptId(0);
+    assert_eq!(left(Event::Sent { attempt }), Some(100));
+    assert_eq!(left(Event::FirstToken { attempt }), Some(100));
+    assert_eq!(left(Event::Emitted { attempt, tokens: 3 }), Some(100));
+    assert_eq!(left(Event::Woke), Some(0), "it stood in line to the end");
 }
 
 #[test]

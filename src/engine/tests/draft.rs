@@ -11,6 +11,7 @@ use crate::domain::plan::{
 };
 use crate::domain::time::Share;
 use crate::engine::Signals;
+use crate::planner::Pilot;
 
 /// A plan in the making. Editing methods mean the step, or path, added last.
 pub(super) struct Draft {
@@ -192,6 +193,11 @@ impl Draft {
     /// The same, with nothing prepared and nothing sent by itself.
     pub(super) fn start_by_hand(self) -> Scenario {
         Scenario::new(self.plan).by_hand().start(&[])
+    }
+
+    /// The same run, with what is measured.
+    pub(super) fn knowing(self, pilot: Pilot) -> Scenario {
+        Scenario::new(self.plan).knows_times(pilot)
     }
 
     pub(super) fn build(self) -> Plan {

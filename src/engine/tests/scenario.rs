@@ -16,6 +16,7 @@ use crate::domain::plan::{Plan, Work};
 use crate::domain::time::Timestamp;
 use crate::engine::decision::Words;
 use crate::engine::{Action, Event, Machine, Prepared, Signals, Verdict};
+use crate::planner::Pilot;
 use crate::policy::fallback::Told;
 
 /// Most wakeups between two events of a script; more would be a busy loop.
@@ -59,6 +60,22 @@ impl Scenario {
             log: Vec::new(),
             words: Vec::new(),
         }
+    }
+
+    /// What is measured when the run begins.
+    pub(super) fn knows_times(mut self, pilot: Pilot) -> Self {
+        self.machine = self.machine.with_pilot(Some(Arc::new(pilot)));
+        self
+    }
+
+    /// Started, with steps prepared and requests sent by themselves.
+    pub(super) fn start_at_once(self) -> Self {
+        self.start(&[])
+    }
+
+    /// The same, when all runs know this.
+    pub(super) fn start_knowing(self, signals: Signals) -> Self {
+        self.knows(signals).start(&[])
     }
 
     /// From here on nothing is prepared and nothing sent by itself.

@@ -15,7 +15,7 @@ use crate::policy::cutoff::Signal;
 use crate::policy::cutoff::measured::{Basis, Bound, Misses, Projection};
 use crate::policy::fallback::Trouble;
 use crate::policy::gate::Refusal;
-use crate::policy::permit::Traffic;
+use crate::policy::permit::{CAP, Permit, Shortage, Stock, Traffic};
 
 const A: PathIx = PathIx(0);
 const B: PathIx = PathIx(1);
@@ -58,10 +58,12 @@ fn place(reason: &Reason) -> usize {
         Reason::Shrinks { .. } => 32,
         Reason::AllAway { .. } => 33,
         Reason::TurnedAway { .. } => 34,
-        Reason::Planned { .. } => 35,
-        Reason::Held { .. } => 36,
-        Reason::NotWorth => 37,
-        Reason::Timing(_) => 38,
+        Reason::NotPermitted { .. } => 35,
+        Reason::GivenUp { .. } => 36,
+        Reason::Planned { .. } => 37,
+        Reason::Held { .. } => 38,
+        Reason::NotWorth => 39,
+        Reason::Timing(_) => 40,
     }
 }
 
@@ -69,8 +71,19 @@ fn reasons() -> Vec<Reason> {
     let after = Duration::from_millis(4_100);
     let passed = |away| Passed { path: A, away };
     let class = Some(FailureClass::RateLimited);
+    let throttled = Stock {
+        permits: CAP,
+        shortage: Some(Shortage::Throttled),
+        wait: Duration::from_secs(7),
+    };
     let closed = Away::Closed { wait: Duration::from_secs(12), class, elsewhere: true };
-    let follows = |trouble| Reason::Follows { path: B, from: A, trouble, passed: None };
+    let follows = |trouble| Reason::Follows {
+        path: B,
+        from: A,
+        trouble,
+        passed: None,
+        permit: Permit::One { of: 3_450_000 },
+    };
     vec![
         Reason::Ready,
         Reason::Complete,
@@ -89,6 +102,7 @@ fn reasons() -> Vec<Reason> {
             from: B,
             trouble: Trouble::Failed(FailureClass::ServerError),
             passed: Some(passed(Away::Line { wait: after })),
+            permit: Permit::Uncounted,
         },
         Reason::SentBack { path: B, revision: 1, of: 2 },
         Reason::RaceFull { in_flight: 2 },
@@ -132,6 +146,10 @@ fn reasons() -> Vec<Reason> {
             first: passed(Away::Out { class: Some(FailureClass::Auth), elsewhere: false }),
         },
         Reason::TurnedAway { path: A, class: FailureClass::RateLimited },
+        Reason::NotPermitted { path: B, stock: Stock::of(450_000) },
+        Reason::NotPermitted { path: B, stock: throttled },
+        Reason::NotPermitted { path: B, stock: Stock::of(CAP).short_of(Shortage::Low) },
+        Reason::GivenUp { path: A, silent: after },
         Reason::Planned { path: A, after: None, worth: Worth::new(None, 0.9812, 0.0) },
         Reason::Planned {
             path: B,
@@ -189,7 +207,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
             Decision { at: Timestamp::ZERO, step: None, item: None, kind: Kind::Wait, reason };
         lines.push(Words { decision: &decision, plan: &plan }.to_string());
     }
-    assert_eq!(next, 39);
+    assert_eq!(next, 41);
     insta::assert_snapshot!(lines.join("\n"), @r"
     everything it needs is there
     its output is complete
@@ -200,9 +218,9 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no first token on a/one within 4.1 s (cold-start cutoff)
     no further token on a/one within 4.1 s (cold-start cutoff)
     no complete answer on a/one within 4.1 s (cutoff as written)
-    no first token on a/one; now on b/two
-    no answer after 4.1 s on a/one; now on b/two
-    schema_violation on a/one; now on b/two
+    no first token on a/one; now on b/two (permit 1 of 3.4)
+    no answer after 4.1 s on a/one; now on b/two (permit 1 of 3.4)
+    schema_violation on a/one; now on b/two (permit 1 of 3.4)
     server_error on b/two; now on b/two; passed over a/one, held up by its limits for 4.1 s at least
     revision 1 of 2 on b/two
     2 attempts are in flight, the most there may be
@@ -235,6 +253,10 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     no path can be used now; the first will be a/one, closed for 4.1 s
     no path can be used now; the first will be a/one, out: auth
     a/one was not sent to: closed by rate_limited
+    b/two bears no extra attempt: no whole permit is there, but 0.4
+    b/two bears no extra attempt: it was throttled within the last 10 s, for 7 s more
+    b/two bears no extra attempt: less than a fifth of its limits is left
+    a/one has been silent for 4.1 s, and no permit is there to race it: given up
     first attempt on a/one: a right answer in time is worth 98.12 % from here
     no answer after 4.1 s on a/one; now on b/two: a right answer in time is worth 90.00 % waiting on and 95.00 % with it, its price of 0.21 % taken off
     the answer of b/two is valid; a more trusted one is about to come, and is waited for

@@ -12,6 +12,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{COLD_STALL, Limits};
 use crate::domain::time::show;
 
@@ -58,7 +60,8 @@ pub struct Situation {
 }
 
 /// What a cutoff was made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Basis {
     /// The cutoff.
     pub after: Duration,
@@ -73,7 +76,8 @@ pub struct Basis {
 }
 
 /// What decided how long a cutoff is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// The percentile and its factor.
     Factor,
@@ -86,7 +90,8 @@ pub enum Bound {
 }
 
 /// What an attempt's limits were made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Bases {
     /// To the first token.
     pub first_token: Basis,
@@ -97,7 +102,8 @@ pub struct Bases {
 }
 
 /// An attempt that flows, and will not be done in time at this rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Projection {
     /// How long it will still take.
     pub more: Duration,
@@ -110,7 +116,8 @@ pub struct Projection {
 }
 
 /// What a projection misses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Misses {
     /// The time that is left for it.
     Time(Duration),

@@ -8,6 +8,7 @@ use crate::domain::message::Usage;
 use crate::domain::time::show;
 use crate::policy::fallback::BACKOFF;
 use crate::policy::health::{Access, Why};
+use crate::policy::permit::{NO_PERMIT, Stock};
 
 /// Most characters of a message.
 const MESSAGE_MAX: usize = 500;
@@ -46,6 +47,12 @@ pub(super) fn by_limits(name: &str, wait: Duration) -> Failure {
         retry_after: Some(wait),
         ..Failure::of_attempt(FailureClass::RateLimited, "local limits", message)
     }
+}
+
+/// There is no permit for an extra attempt. Nothing is closed by it: a first attempt may be sent.
+pub(super) fn no_permit(name: &str, stock: &Stock) -> Failure {
+    let message = format!("not sent: provider '{name}' bears no extra attempt: {stock}");
+    Failure::of_attempt(FailureClass::Budget, NO_PERMIT, message)
 }
 
 /// The line is full.

@@ -22,6 +22,7 @@ fn ask(flow: u64, run: u64) -> Ask {
         model: "m".to_owned(),
         tokens: 100,
         until: at(1_000_000),
+        claim: Claim::Nothing,
         epoch: 0,
     }
 }

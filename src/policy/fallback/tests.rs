@@ -110,6 +110,7 @@ impl Case {
             open_at: &self.open_at,
             line_for: &[],
             known: Known::default(),
+            permit_waits: &[],
             end_at: END,
             now: NOW,
         };

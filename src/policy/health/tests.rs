@@ -72,6 +72,20 @@ fn a_path_that_is_sick_takes_no_other_with_it() {
 }
 
 #[test]
+fn a_quota_that_refuses_without_a_window_is_asked_again_within_eight_seconds() {
+    let mut case = Case::default();
+    let mut now = 1;
+    let mut pauses = Vec::new();
+    for _ in 0..6 {
+        case.fail(A, now, now + 1, &throttled(None));
+        let until = case.closed(A, now + 1);
+        pauses.push(until - now - 1);
+        now = until;
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 8, 8]);
+}
+
+#[test]
 fn of_two_windows_the_longer_one_counts() {
     for (first, second) in [(30, 7), (7, 30)] {
         let mut case = Case::default();

@@ -52,7 +52,8 @@ fn a_run_without_trouble_is_the_one_that_waits() {
             matches!(setting.draw(run, step, 0, 0).ending, Ending::Ok | Ending::Silent)
         };
         let pairs = (0..).zip(ours.iter().zip(&wait)).filter(|(run, (ours, _))| {
-            ours.tokens == 1.0 && (0..graph.classes.len()).all(|step| well(*run, step))
+            (ours.tokens - 1.0).abs() < 1e-9
+                && (0..graph.classes.len()).all(|step| well(*run, step))
         });
         let clean: Vec<_> = pairs.map(|(_, pair)| pair).collect();
         assert!(clean.len() > 100, "{scenario}: {} of 200 went well", clean.len());
@@ -82,13 +83,13 @@ fn a_run_without_its_optional_steps_is_on_time() {
         |optional| Graph { classes: classes.clone(), parents: vec![vec![], vec![]], optional };
     // An XL answer takes 20 s at the median, and no attempt of it ends in 9.
     let needed = played(&file, "calm", &graph(vec![]), 9);
-    assert!(needed.iter().all(|run| !run.answered && run.elapsed_s == 9.0));
+    assert!(needed.iter().all(|run| !run.answered && run.elapsed_s >= 9.0));
     let spared = played(&file, "calm", &graph(vec![false, true]), 9);
     let answered = spared.iter().filter(|run| run.answered).count();
     assert!((120..200).contains(&answered), "{answered}");
     assert!(spared.iter().all(|run| run.extras == 0.0));
     let time = played(&file, "calm", &graph(vec![false, true]), 120);
-    assert!(time.iter().filter(|run| run.extras == 1.0).count() > 190);
+    assert!(time.iter().filter(|run| run.extras > 0.0).count() > 190);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn every_attempt_is_observed_to_its_true_end() {
                     let first = seen.first_token.unwrap();
                     let (last, tokens) = *seen.stream.last().unwrap();
                     assert_eq!(tokens, seen.tokens);
-                    let written = seen.lasted - first + Duration::from_micros(1);
+                    let written = seen.lasted.saturating_sub(first) + Duration::from_micros(1);
                     assert!(last <= written && seen.stream.is_sorted(), "{seen:?}");
                     if valid { "valid" } else { "invalid" }
                 }
@@ -129,4 +130,27 @@ fn every_attempt_is_observed_to_its_true_end() {
         assert_eq!(seen.end == End::Closed, first.ending == Ending::Hang, "{seen:?}");
     }
     assert!(hung > 0);
+}
+
+#[test]
+fn a_machine_is_never_woken_without_end() {
+    let mut stage = Stage::new(SCENARIOS_JSON, Some(1)).unwrap();
+    stage.file.warmup_runs = 60;
+    let cell = |workflow: &str| Cell {
+        scenario: "busy".to_owned(),
+        workflow: workflow.to_owned(),
+        deadline_s: 60,
+    };
+    for (workflow, contender) in [("dag9", Contender::Rules), ("chain3", Contender::Planner)] {
+        let cell = cell(workflow);
+        let (setting, _) = stage.setting(&cell).unwrap();
+        let mut driver = stage.driver(setting, &cell, contender, &Terms::default());
+        for run in 0..150 {
+            let before = driver.events();
+            driver.play(run);
+            let events = driver.events() - before;
+            // Three branches with three attempts that show their tokens twice a second, and as many ticks.
+            assert!(events < 1_500, "{workflow}, run {run}: {events} events");
+        }
+    }
 }

@@ -19,7 +19,7 @@ struct Sent {
 }
 
 /// `runs` of a flow, one every `apart`, before doors with these limits.
-fn played(regime: &str, limits: Limits, runs: u64, apart: Duration) -> Vec<(Ended, Duration)> {
+pub(super) fn played(regime: &str, limits: Limits, runs: u64, apart: Duration) -> Vec<(Ended, Duration)> {
     let configuration = Configuration::simulated(regime, 7);
     let flow = workflow(FLOW, &configuration);
     let recordings = Arc::new(Recordings::default());

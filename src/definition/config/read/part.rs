@@ -5,7 +5,7 @@ use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use crate::definition::editor::leaf::{Dollars, Duration, File, Text};
+use crate::definition::editor::leaf::{Dollars, Duration, File, Share, Text};
 use crate::definition::editor::mapping::{Mapping, Named};
 use crate::definition::editor::pair::Exclusive;
 use crate::definition::raw::{RawBudget, RawSettings};
@@ -36,6 +36,10 @@ pub struct ServerBounds {
     /// Runs at once, from 1 to 100,000; a call beyond it is refused with a time to come back. Default: no bound.
     #[schemars(with = "u32", range(min = 1, max = 100_000))]
     concurrent_runs: u32,
+    /// Extra attempts of all runs together, beside others that may still win, over ten minutes: a share of the first
+    /// attempts, `0%` to `100%`. Twenty are always allowed, unless it is `0%`. Default: 50%.
+    #[schemars(with = "Share")]
+    hedge_share: Share,
 }
 
 /// A provider's `limits`.
