@@ -455,6 +455,95 @@ fn simulate_plays_the_cells_of_a_scenario_file_under_every_policy() {
     }
 }
 
+/// A provider that is there and cannot be reached: nothing is sent in these tests.
+const NOWHERE: &str = "\
+providers:
+  nowhere: {kind: openai_compatible, base_url: 'http://127.0.0.1:9/v1'}
+models:
+  balanced:
+    paths: [{provider: nowhere, model: some, context: 8000, price: {in: 1, out: 4}}]
+";
+
+#[test]
+fn calibrate_shows_times_and_the_cutoffs_that_follow() {
+    let bench = Bench::new(&[
+        ("workflows/hello.yaml", HELLO),
+        ("inputs.jsonl", "{\"name\": \"Ada\"}\n\n{\"name\": \"Grace\"}\n"),
+        ("wrong.jsonl", "{\"name\": \"Ada\"}\n{\"nam\n"),
+    ]);
+    let asked = ["calibrate", "hello", "--simulate", "pooled", "--runs", "60", "--inputs"];
+    let left = bench.run(&[&asked[..], &["inputs.jsonl"]].concat());
+    assert_eq!(left.code, 0, "{}", left.err);
+    assert!(left.err.contains("SIMULATED: no model was asked; 60 runs"), "{}", left.err);
+    for told in ["sim_a/flagship", "P95", "cold, "] {
+        assert!(left.out.contains(told), "no '{told}' in\n{}", left.out);
+    }
+    let again = json(&bench.run(&[&asked[..], &["inputs.jsonl", "--json"]].concat()).out);
+    let row = &again["measured"][0];
+    assert_eq!((&row["step"], &row["path"]), (&"greet".into(), &"sim_a/flagship".into()));
+    assert!(row["attempts"].as_f64().unwrap() > 50.0, "{row}");
+    let (p50, p95) = (&row["total_s"]["p50"], &row["total_s"]["p95"]);
+    assert!(p50.as_f64().unwrap() < p95.as_f64().unwrap(), "{row}");
+    assert!(row["cutoff"]["total_ms"].as_u64().unwrap() > 0, "{row}");
+    assert!(!bench.path("state/punctual/curves.json").exists(), "made-up times are not kept");
+    let wrong = bench.run(&[&asked[..], &["wrong.jsonl"]].concat());
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
+    assert!(wrong.err.contains("wrong.jsonl:2 is not JSON"), "{}", wrong.err);
+}
+
+#[test]
+fn calibrate_says_what_it_will_spend_and_waits_for_a_yes_above_a_dollar() {
+    let dear = NOWHERE.replace("{in: 1, out: 4}", "{in: 500, out: 500}");
+    let bench = Bench::new(&[
+        ("workflows/hello.yaml", HELLO),
+        ("inputs.json", "[{\"name\": \"Ada\"}]"),
+        ("punctual.yaml", &dear),
+    ]);
+    let left = bench.run(&["calibrate", "hello", "--inputs", "inputs.json", "--runs", "1000"]);
+    assert_eq!((left.code, left.out.as_str()), (2, ""), "{}", left.err);
+    assert!(left.err.contains("1000 runs of 'hello': about"), "{}", left.err);
+    assert!(left.err.contains("with --yes"), "{}", left.err);
+}
+
+#[test]
+fn simulate_and_explain_go_by_what_was_measured_where_something_was() {
+    let bench = Bench::new(&[("workflows/hello.yaml", HELLO), ("punctual.yaml", NOWHERE)]);
+    let asked = ["simulate", "hello", "--runs", "20", "--warmup", "0", "--set", "name=Ada"];
+    let before = bench.run(&asked);
+    assert_eq!(before.code, 0, "{}", before.err);
+    assert!(before.err.contains("nothing is measured"), "{}", before.err);
+    assert!(before.out.contains("Regime pooled"), "{}", before.out);
+    let mut book = punctual::latency::book::Book::new();
+    for nth in 0..40 {
+        book.record(&observation(2_000 + 10 * nth), std::time::Duration::from_secs(1_800_000_000));
+    }
+    let folder = bench.path("state/punctual");
+    punctual::store::CurveStore::at(&folder).add(book).unwrap();
+    let after = bench.run(&asked);
+    assert_eq!((after.code, after.err.as_str()), (0, ""));
+    assert!(after.out.contains("As measured on 40 attempts"), "{}", after.out);
+    let told = bench.run(&["explain", "hello"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.out.contains("Times and cutoffs") && told.out.contains("P95"), "{}", told.out);
+}
+
+fn observation(lasted_ms: u64) -> punctual::latency::observation::Observation {
+    let ms = std::time::Duration::from_millis;
+    punctual::latency::observation::Observation {
+        provider: "nowhere".into(),
+        path: "nowhere/some".into(),
+        step: "hello/greet".into(),
+        run: lasted_ms,
+        prompt_tokens: 30,
+        expected_tokens: 20.0,
+        first_token: Some(ms(600)),
+        tokens: 20,
+        lasted: ms(lasted_ms),
+        stream: Vec::new(),
+        end: punctual::latency::observation::End::Answered { valid: true },
+    }
+}
+
 #[test]
 fn a_run_can_be_looked_at_afterwards() {
     let bench = Bench::new(&[]);

@@ -10,10 +10,12 @@ use super::exit::Exit;
 use super::explain_code;
 use super::graph::{bound, critical_path, lines};
 use super::house::House;
+use super::measure;
 use super::mermaid::flowchart;
 use super::output;
-use super::place::{Place, Regime, shown};
+use super::place::{Place, Regime, State, shown};
 use super::run::find;
+use super::simulate::measured;
 use super::terminal::{Style, Terminal, wrap};
 use super::worst::{Size, Worst, worst};
 use crate::definition::catalog::source_of;
@@ -22,6 +24,7 @@ use crate::domain::id::{ModelIx, StepIx};
 use crate::domain::money::Usd;
 use crate::domain::plan::{Plan, StepPlan, Work};
 use crate::domain::time::show;
+use crate::planner::SharedPilot;
 use crate::workflow::Workflow;
 
 mod cutoff;
@@ -58,6 +61,8 @@ pub struct Explain {
     place: Place,
     #[command(flatten)]
     regime: Regime,
+    #[command(flatten)]
+    state: State,
 }
 
 impl Explain {
@@ -73,7 +78,10 @@ impl Explain {
                 Exit::Done
             }
             Ok((house, workflow)) => {
-                let told = Told::of(&house, &workflow);
+                let mut told = Told::of(&house, &workflow);
+                if !house.simulated() {
+                    told.pilot = measured(&workflow, &self.state).map(|(pilot, _)| Arc::new(pilot));
+                }
                 if self.json {
                     output::json(&told.record());
                 } else {
@@ -95,6 +103,8 @@ struct Told<'a> {
     /// `None` where the file has changed under our hands.
     settings: Option<Settings>,
     worst: Worst,
+    /// What was measured of its times, where anything was.
+    pilot: Option<SharedPilot>,
 }
 
 impl<'a> Told<'a> {
@@ -111,6 +121,7 @@ impl<'a> Told<'a> {
             chances: chances(plan, configuration, |_| None),
             settings: source.and_then(|source| effective(source, configuration, workflow)),
             worst: worst(plan, size),
+            pilot: None,
         }
     }
 
@@ -138,7 +149,10 @@ impl<'a> Told<'a> {
         section("Graph", lines(workflow, terminal));
         section("Critical path", indented(&path_text(plan), terminal, 2));
         section("Chance of success", chance_lines(&self.chances, plan, terminal));
-        section("Cutoffs", cutoff::cutoffs(plan, terminal));
+        match &self.pilot {
+            Some(pilot) => section("Times and cutoffs", measure::lines(plan, pilot, terminal)),
+            None => section("Cutoffs", cutoff::cutoffs(plan, terminal)),
+        }
         section("Settings", setting::lines(self.settings.as_ref(), terminal));
         section("Policies", policy::policies(plan, terminal));
         section("At most", worst_lines(&self.worst, workflow, terminal));

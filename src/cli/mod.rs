@@ -2,6 +2,7 @@
 //! nothing here decides anything about a run.
 
 mod argument;
+mod calibrate;
 mod chance;
 mod check;
 mod conversation;
@@ -20,6 +21,7 @@ mod install;
 mod list;
 mod live;
 mod log;
+mod measure;
 mod mermaid;
 mod new;
 mod outage;
@@ -87,6 +89,7 @@ enum Command {
     Check(check::Check),
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
+    Calibrate(calibrate::Calibrate),
     List(list::List),
     Doctor(doctor::Doctor),
     Install(install::Install),
@@ -136,6 +139,7 @@ impl Command {
             Self::Check(check) => check.run().await,
             Self::Explain(explain) => explain.run().await,
             Self::Simulate(simulate) => simulate.run().await,
+            Self::Calibrate(calibrate) => calibrate.run().await,
             Self::List(list) => list.run().await,
             Self::Doctor(doctor) => doctor.run().await,
             Self::Install(install) => install.run().await,
@@ -157,6 +161,7 @@ impl Command {
             | Self::Run(_)
             | Self::Explain(_)
             | Self::Simulate(_)
+            | Self::Calibrate(_)
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Install(_)
@@ -176,6 +181,7 @@ impl Command {
             | Self::Check(_)
             | Self::Explain(_)
             | Self::Simulate(_)
+            | Self::Calibrate(_)
             | Self::List(_)
             | Self::Doctor(_)
             | Self::Install(_)

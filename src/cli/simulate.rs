@@ -43,7 +43,7 @@ const WARMUP: u64 = 200;
 /// Shares of the workflow's own deadline that are looked at where `--deadlines` does not say, in percent.
 const RANGE: [u32; 7] = [50, 65, 80, 100, 125, 150, 200];
 /// Least and greatest deadline of a workflow.
-const DEADLINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(10));
+const DEADLINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 /// Most deadlines of one survey.
 const DEADLINES_MAX: usize = 40;
 
@@ -125,7 +125,7 @@ fn deadline(text: &str) -> Result<Duration, String> {
 
 fn pause(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
-        Some(time) if time <= Duration::from_hours(1) => Ok(time),
+        Some(time) if time <= Duration::from_secs(3_600) => Ok(time),
         Some(_) | None => Err("give a time with its unit, at most 1h, such as 30s".to_owned()),
     }
 }
@@ -247,7 +247,8 @@ impl Simulate {
 }
 
 /// What was learned of a workflow's times; `None` where no attempt of it was.
-fn measured(workflow: &Workflow, state: &State) -> Option<(Pilot, Arc<Laws>)> {
+#[must_use]
+pub fn measured(workflow: &Workflow, state: &State) -> Option<(Pilot, Arc<Laws>)> {
     let learned = state.curves()?.load().ok()?;
     let now = system_time().duration_since(UNIX_EPOCH).unwrap_or_default();
     let pilot = Pilot::of(&workflow.plan, &learned.book, now);
@@ -274,7 +275,7 @@ fn regimes(trial: &Trial) -> String {
 
 /// A deadline as people write one: whole seconds, above a minute in steps of 5, within what a workflow may have.
 fn neat(time: Duration) -> Duration {
-    let step = if time > Duration::from_mins(1) {
+    let step = if time > Duration::from_secs(60) {
         5_000
     } else if time > Duration::from_secs(5) {
         1_000

@@ -48,7 +48,7 @@ pub(super) async fn attempt(
     lane: Arc<Lane>,
     clock: Clock,
     run: mpsc::Sender<Message>,
-    mut let_go: oneshot::Receiver<Draining>,
+    mut let_go: oneshot::Receiver<Box<Draining>>,
 ) {
     let attempt = launch.attempt;
     let mut slot = match lane.enter(&launch).await {
@@ -82,7 +82,7 @@ pub(super) async fn attempt(
                     draining = told.ok();
                     news.arrived().muted = draining.is_some();
                 }
-                () = over(draining.as_ref(), clock) => break None,
+                () = over(draining.as_deref(), clock) => break None,
                 () = news.left_behind(), if draining.is_none() => news.tell(),
             }
         }

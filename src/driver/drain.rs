@@ -37,7 +37,7 @@ pub(super) struct Drains {
 
 /// Holds an attempt that may be read to its end: dropping it closes the attempt.
 pub(super) struct Tether {
-    pub(super) leave: oneshot::Sender<Draining>,
+    pub(super) leave: oneshot::Sender<Box<Draining>>,
     pub(super) closes: DropGuard,
 }
 
@@ -92,16 +92,16 @@ impl Drains {
         base: Observation,
         plan: Arc<Plan>,
         deadline: Duration,
-    ) -> Option<Draining> {
+    ) -> Option<Box<Draining>> {
         let place = self.places.clone().try_acquire_owned().ok()?;
-        Some(Draining {
+        Some(Box::new(Draining {
             base,
             plan,
             times: self.times.clone(),
             until: Timestamp::after_start(deadline.saturating_mul(LAST)),
             closing: self.closing.clone(),
             _place: place,
-        })
+        }))
     }
 }
 

@@ -296,12 +296,12 @@ impl Loop {
         let hold = match self.lessons.drains.as_ref().filter(|drains| self.drains(drains, id)) {
             None => Hold { task: self.attempts.spawn(work), tether: None },
             Some(drains) => {
-                let closed = CancellationToken::new();
-                let closes = closed.clone().drop_guard();
+                let stop = CancellationToken::new();
+                let closes = stop.clone().drop_guard();
                 let work = drains.tasks().spawn(async move {
                     tokio::select! {
                         biased;
-                        () = closed.cancelled() => {}
+                        () = stop.cancelled() => {}
                         () = work => {}
                     }
                 });

@@ -16,6 +16,7 @@ use super::learned::Times;
 use super::purse::{Day, NoMoney, Purse};
 use super::register::{CallKey, Register, validated};
 use crate::domain::id::{RunId, StepIx};
+use crate::domain::plan::Plan;
 use crate::domain::provider::ServerLimits;
 use crate::latency::book::Book;
 use crate::policy::permit::Guard;
@@ -119,6 +120,18 @@ impl Host {
     #[must_use]
     pub fn book(&self) -> Book {
         self.lessons.times.as_ref().map(|times| times.book()).unwrap_or_default()
+    }
+
+    /// All it has learned of times that says something of the plan's providers: real ones, or simulated ones.
+    #[must_use]
+    pub fn learned(&self, plan: &Plan) -> Book {
+        self.lessons.times.as_ref().map(|times| times.learned(plan)).unwrap_or_default()
+    }
+
+    /// The time that what it learns is written down by.
+    #[must_use]
+    pub fn since_1970(&self) -> Duration {
+        self.lessons.times.as_ref().map(|times| times.now()).unwrap_or_default()
     }
 
     /// Replaces the providers and limits for runs that start from now on. What was sent to a provider of the

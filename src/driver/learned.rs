@@ -102,6 +102,16 @@ impl Times {
         (*self.real.state().book).clone()
     }
 
+    /// All that is known of a plan's providers.
+    pub(super) fn learned(&self, plan: &Plan) -> Book {
+        (*self.of(plan).state().book).clone()
+    }
+
+    /// The time since 1970 by the clock that runs live by.
+    pub(super) fn now(&self) -> Duration {
+        self.real.now()
+    }
+
     /// Writes down what an attempt of a run of `plan` has shown.
     pub(super) fn record(&self, plan: &Plan, observation: &Observation) {
         self.of(plan).record(observation);
@@ -123,8 +133,8 @@ impl Times {
         if let Some(kept) = state.pilots.get_mut(&workflow.name)
             && kept.workflow == workflow.version
         {
-            let stale = kept.version != version && now.since(kept.made_at) >= FRESH;
-            if stale && !std::mem::replace(&mut kept.making, true) {
+            let outdated = kept.version != version && now.since(kept.made_at) >= FRESH;
+            if outdated && !std::mem::replace(&mut kept.making, true) {
                 let (learned, workflow) = (learned.clone(), workflow.clone());
                 tasks.spawn_blocking(move || learned.make(&workflow, true));
             }

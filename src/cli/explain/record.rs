@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::graph::{bound, critical_path, revisions, role, waits};
+use super::super::measure;
 use super::super::mermaid::flowchart;
 use super::setting::from;
 use super::{Told, cutoff};
@@ -34,6 +35,7 @@ impl Told<'_> {
             "critical_path": {"steps": path, "tokens": tokens},
             "chance": self.chances,
             "cutoffs": cutoff::record(plan),
+            "measured": self.pilot.as_ref().map(|pilot| measure::rows(plan, pilot)),
             "settings": self.settings.as_ref().map(|settings| json!({
                 "workflow": settings.workflow.iter().map(setting).collect::<Vec<_>>(),
                 "steps": settings.steps.iter().map(|of| json!({

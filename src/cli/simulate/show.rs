@@ -105,12 +105,13 @@ fn advice(survey: &Survey, own: Duration, terminal: Terminal) -> Vec<String> {
     let best = show(deadline(row));
     let first = if survey.is_good() {
         let than = match deadline(row).cmp(&own) {
-            std::cmp::Ordering::Less => format!("; its own is {}", show(own)),
             std::cmp::Ordering::Equal => ", which is its own".to_owned(),
             std::cmp::Ordering::Greater if survey.rows.iter().any(|row| deadline(row) == own) => {
                 format!("; its own of {} is too short", show(own))
             }
-            std::cmp::Ordering::Greater => format!("; its own is {}", show(own)),
+            std::cmp::Ordering::Less | std::cmp::Ordering::Greater => {
+                format!("; its own is {}", show(own))
+            }
         };
         format!("Recommended: {best}, the least looked at with 99 % in time{than}.")
     } else {

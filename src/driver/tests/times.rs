@@ -191,8 +191,8 @@ async fn two_servers_learn_from_each_other_by_the_file() {
     finish(&other, &one_step(40), text("it")).await;
     one.drain(Duration::from_secs(1)).await;
     other.drain(Duration::from_secs(1)).await;
-    assert_eq!(counted(&file.load().unwrap().book, "a/one").1, 2.0);
-    assert_eq!(counted(&other.book(), "a/one").1, 2.0);
+    assert_eq!(counted(&file.load().unwrap().book, "a/one"), (2.0, 2.0));
+    assert_eq!(counted(&other.book(), "a/one"), (2.0, 2.0));
 }
 
 #[tokio::test(start_paused = true)]
