@@ -335,16 +335,16 @@ impl fmt::Display for Words<'_> {
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
-            Reason::Timing(timing) => timing::Words(timing, self.plan).fmt(f),
-            Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
+            Reason::TooLong { .. } | Reason::Shrinks { .. } | Reason::Timing(_) => self.more(f),
         }
     }
 }
 
 impl Words<'_> {
-    /// The reasons that a prompt's size gives.
-    fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The reasons that a prompt's size gives, and measured times.
+    fn more(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.decision.reason {
+            Reason::Timing(timing) => write!(f, "{}", timing::Words(timing, self.plan)),
             Reason::TooLong { path, prompt_tokens, room } => write!(
                 f,
                 "about {prompt_tokens} prompt tokens are more than the {room} that {} takes beside the answer",

@@ -3,16 +3,13 @@
 
 use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
-use super::state::{AttemptState, Early, ItemPhase, Next, Phase};
+use super::state::{AttemptState, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
-use crate::domain::message::Usage;
-use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
 use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
-use crate::latency::stream::Stream;
 use crate::policy::fallback::{Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
 
@@ -222,31 +219,12 @@ impl Machine {
         let reason = self.launch_reason(step, &next, prompt_tokens, now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
-            spec: spec.clone(),
-            model: choice.model,
-            launched: now,
-            sent: None,
-            first_token: None,
-            latest_token: None,
-            emitted: 0,
-            stream: Stream::default(),
             prompt_tokens,
             limits,
             pace,
-            projected: None,
-            late: None,
             early_after,
-            cut: false,
-            early: Early::Open,
-            planned: next,
-            before,
-            turned_away: false,
-            ended: None,
-            failure: None,
             reserved,
-            usage: Usage::default(),
-            cost: Usd::ZERO,
-            cost_estimated: false,
+            ..AttemptState::of(spec.clone(), next, before, now)
         });
         self.in_flight.push(id);
         if let Some(path) = extra_of {

@@ -77,7 +77,7 @@ impl Stream {
         }
         let (_, latest) = *self.recent[..self.held].last()?;
         #[expect(clippy::cast_precision_loss, reason = "tokens of one answer")]
-        let came = latest as f64 - self.tokens_at(now - span);
+        let came = latest as f64 - self.tokens_at(now.saturating_sub(span));
         Some(came.max(0.0) / span.as_secs_f64())
     }
 
@@ -88,7 +88,7 @@ impl Stream {
         let after = points.partition_point(|(then, _)| *then <= at);
         let Some((from, low)) = after.checked_sub(1).map(|ix| points[ix]) else { return 0.0 };
         let Some((to, high)) = points.get(after).copied() else { return low as f64 };
-        let share = (at - from).as_secs_f64() / (to - from).as_secs_f64().max(1e-9);
+        let share = at.saturating_sub(from).as_secs_f64() / to.saturating_sub(from).as_secs_f64().max(1e-9);
         low as f64 + (high - low) as f64 * share
     }
 
@@ -126,11 +126,7 @@ mod tests {
                 assert_eq!(stream.rate(ms(2_000)), Some(50.0));
             }
         }
-        assert!(
-            (stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8,
-            "{:?}",
-            stream.rate(ms(6_000))
-        );
+        assert!((stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8, "{:?}", stream.rate(ms(6_000)));
         // Nothing comes any more.
         assert!((stream.rate(ms(8_000)).unwrap() - 10.0 / 3.0).abs() < 0.8);
         assert_eq!(stream.rate(ms(60_000)), Some(0.0));
