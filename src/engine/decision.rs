@@ -355,9 +355,10 @@ impl fmt::Display for Words<'_> {
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
-            Reason::Timing(timing) => timing::Words(timing, self.plan).fmt(f),
-            Reason::TooLong { .. } | Reason::Shrinks { .. } => self.of_size(f),
-            Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => worth::fmt(&self.decision.reason, self.plan, f),
+            Reason::TooLong { .. } | Reason::Shrinks { .. } | Reason::Timing(_) => self.more(f),
+            Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => {
+                worth::fmt(&self.decision.reason, self.plan, f)
+            }
             Reason::Follows { .. } | Reason::NotPermitted { .. } | Reason::GivenUp { .. } => {
                 self.of_permits(f)
             }
@@ -388,9 +389,10 @@ impl Words<'_> {
         }
     }
 
-    /// The reasons that a prompt's size gives.
-    fn of_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The reasons that a prompt's size gives, and measured times.
+    fn more(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.decision.reason {
+            Reason::Timing(timing) => write!(f, "{}", timing::Words(timing, self.plan)),
             Reason::TooLong { path, prompt_tokens, room } => write!(
                 f,
                 "about {prompt_tokens} prompt tokens are more than the {room} that {} takes beside the answer",

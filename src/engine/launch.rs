@@ -5,12 +5,10 @@ use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
 use super::permit::Leave;
 use super::planned;
-use super::state::{AttemptState, Early, Flow, ItemPhase, Next, Phase, Said};
+use super::state::{AttemptState, ItemPhase, Next, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
-use crate::domain::message::Usage;
-use crate::domain::money::Usd;
 use crate::domain::outcome::{AttemptEnd, Cause};
 use crate::domain::plan::{Hedge, Policy, Work};
 use crate::domain::time::Timestamp;
@@ -240,32 +238,12 @@ impl Machine {
         let reason = self.launch_reason(step, &next, (prompt_tokens, claim), now);
         self.decide(now, Some(step), Some(item), Kind::Launch, reason);
         self.attempts.push(AttemptState {
-            spec: spec.clone(),
-            model: choice.model,
-            launched: now,
-            sent: None,
-            first_token: None,
-            latest_token: None,
-            emitted: 0,
-            flow: Flow::default(),
             prompt_tokens,
             limits,
             pace,
-            projected: None,
-            late: None,
             early_after,
-            cut: false,
-            early: Early::Open,
-            unpermitted: Said::NotYet,
-            planned: next,
-            before,
-            turned_away: false,
-            ended: None,
-            failure: None,
             reserved,
-            usage: Usage::default(),
-            cost: Usd::ZERO,
-            cost_estimated: false,
+            ..AttemptState::of(spec.clone(), next, before, now)
         });
         self.in_flight.push(id);
         self.note_extra(extra_of);

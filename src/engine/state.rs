@@ -377,6 +377,43 @@ impl ItemState {
 }
 
 impl AttemptState {
+    /// One that is launched now, of which nothing has been seen.
+    pub(super) fn of(
+        spec: AttemptSpec,
+        planned: Next,
+        before: (bool, bool, u32),
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            spec,
+            model: planned.choice.model,
+            launched: now,
+            sent: None,
+            first_token: None,
+            latest_token: None,
+            emitted: 0,
+            flow: Flow::default(),
+            prompt_tokens: 0,
+            limits: Limits::default(),
+            pace: None,
+            projected: None,
+            late: None,
+            early_after: None,
+            cut: false,
+            early: Early::Open,
+            unpermitted: Said::NotYet,
+            planned,
+            before,
+            turned_away: false,
+            ended: None,
+            failure: None,
+            reserved: Reservation::default(),
+            usage: Usage::default(),
+            cost: Usd::ZERO,
+            cost_estimated: false,
+        }
+    }
+
     pub(super) fn view(&self) -> AttemptView<'_> {
         AttemptView {
             spec: &self.spec,
