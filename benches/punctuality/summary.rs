@@ -122,6 +122,14 @@ pub fn figures(rows: &[Row]) -> Vec<Figure> {
         ("≥ 92 % at ≤ 1.12×, ≤ 1.06×", [0.92, 1.12, 1.06]),
         ("≥ 95 % at ≤ 1.12×, ≤ 1.05×", [0.95, 1.12, 1.05]),
     )];
+    let luckless = |row: &Row| {
+        let wait = (row.ontime - row.gap_closed * row.bound) / (1.0 - row.gap_closed).max(1e-9);
+        (row.expected - wait) / (row.bound - wait).max(1e-9)
+    };
+    figures.push(Figure::told(
+        "gap closed, silent errors by their chance",
+        format!("{:.2} %", 100.0 * mean(&planner, luckless)),
+    ));
     let worst = planner.iter().min_by(|a, b| a.gap_closed.total_cmp(&b.gap_closed));
     if let Some(worst) = worst {
         let (must, aim) = (short(&planner, 0.80, 0.5), short(&planner, 0.85, 0.3));

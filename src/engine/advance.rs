@@ -1,8 +1,6 @@
 //! What follows from the state and the time alone: steps that can start, cutoffs that have passed, launches
 //! that are due.
 
-use std::time::Duration;
-
 use super::decision::{Kind, Reason};
 use super::state::{ItemPhase, Phase};
 use super::{Action, Machine, Prepared};
@@ -79,8 +77,6 @@ impl Machine {
         let nexts = active.filter_map(|item| step.items[item.at()].next.as_ref());
         let launch = nexts.filter(|next| !next.held).map(|next| next.choice.at).min();
         let last_call = u16::try_from(ix).ok().and_then(|ix| self.last_call(StepIx(ix)));
-        // At its last call a step may still be done: what it leads to is due just after.
-        let last_call = last_call.map(|at| at + Duration::from_micros(1));
         [cutoff, launch, last_call].into_iter().flatten().min()
     }
 
