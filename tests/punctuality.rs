@@ -84,7 +84,7 @@ fn the_record_and_the_wire_tell_of_the_same_attempts() {
     let played = played();
     for (server, requests) in &played.requests {
         let warm = played.warm.steps.iter().flat_map(|step| &step.attempts);
-        let attempts = played.calls.iter().flat_map(|call| call.attempts()).chain(warm);
+        let attempts = played.calls.iter().flat_map(played::Call::attempts).chain(warm);
         let on = attempts.filter(|a| played::provider(a) == *server && !unsent(a));
         let (closed, ended): (Vec<_>, Vec<_>) = on.partition(|attempt| played::closed(attempt));
         // A request that is withdrawn as it leaves may never arrive; a connection that breaks before its first byte
