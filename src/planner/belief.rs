@@ -99,10 +99,10 @@ impl Belief {
         for weight in &mut self.weights {
             *weight = if sum > 1e-12 { *weight / sum } else { 0.0 };
         }
-        if sum <= 1e-12 {
-            if let Some(last) = self.weights.last_mut() {
-                *last = 1.0;
-            }
+        if sum <= 1e-12
+            && let Some(last) = self.weights.last_mut()
+        {
+            *last = 1.0;
         }
     }
 

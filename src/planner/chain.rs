@@ -176,8 +176,8 @@ impl Tally {
             clippy::cast_sign_loss,
             reason = "held to range"
         )]
-        let within = (end / self.cell).ceil().clamp(1.0, self.cells as f64) as usize;
-        within
+        let within = (end / self.cell).ceil().clamp(1.0, 1e6) as usize;
+        within.min(self.cells)
     }
 
     fn seen_at(&self, at: usize, fate: &Fate, stops: f64, expected: f64) -> usize {

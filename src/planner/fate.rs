@@ -141,7 +141,7 @@ fn at(points: &Points, share: f64) -> f64 {
     if count < 2.0 { points.at(0.0) } else { points.at((share * count - 0.5) / (count - 1.0)) }
 }
 
-/// SplitMix64.
+/// `SplitMix64`.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

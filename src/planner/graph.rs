@@ -50,8 +50,8 @@ impl Shape {
             meets: vec![None; count],
             above,
         };
-        for ix in 0..count {
-            let below = (ix + 1..count).filter(|next| through[ix] & 1 << next != 0);
+        for (ix, through) in through.into_iter().enumerate() {
+            let below = (ix + 1..count).filter(|next| through & 1 << next != 0);
             let mut joins = below.filter(|next| parents[*next] > 1);
             let Some(join) = joins.next() else { continue };
             shape.join[ix] = Some(join);

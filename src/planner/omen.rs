@@ -147,11 +147,7 @@ impl PathOmen {
 
 fn bin(first: f64) -> usize {
     let octaves = (first.max(1e-6) / FIRST).log2();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "held to its range"
-    )]
-    let bin = (8.0 * octaves).clamp(0.0, (BINS - 1) as f64) as usize;
-    bin
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+    let bin = (8.0 * octaves).clamp(0.0, 1e3) as usize;
+    bin.min(BINS - 1)
 }

@@ -46,7 +46,7 @@ impl<'a> Scene<'a> {
     pub(super) fn of(tables: &'a Tables, belief: &'a Belief, view: &View<'_>) -> Option<Self> {
         let stage = tables.steps.get(view.step.at())?;
         stage.kind?;
-        if !(view.left > 0.0) {
+        if view.left.is_nan() || view.left <= 0.0 {
             return None;
         }
         let mut scene = Self {
@@ -160,9 +160,9 @@ impl<'a> Scene<'a> {
     ) -> Option<usize> {
         let place = stage.paths.iter().position(|lane| lane.path == look.path.at())?;
         let spell = self.belief.spell(stage.paths[place].provider);
-        let state = state(look, stage.expected, self.tables.cell);
+        let now = state(look, stage.expected, self.tables.cell);
         let [out, within] = &self.tables.kinds[kind].chains[place];
-        let (out, within) = (out.rest(state), within.rest(state));
+        let (out, within) = (out.rest(now), within.rest(now));
         for (open, (out, within)) in open[..self.cells].iter_mut().zip(out.iter().zip(within)) {
             *open *= 1.0 - ((1.0 - spell) * f64::from(*out) + spell * f64::from(*within));
         }

@@ -144,7 +144,7 @@ impl Tables {
 
 /// Worth at a number of cells that is no whole one; nothing below 0.
 pub(super) fn interpolate(worth: &[f32], left: f64) -> f32 {
-    if !(left >= 0.0) || worth.is_empty() {
+    if left.is_nan() || left < 0.0 || worth.is_empty() {
         return 0.0;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
