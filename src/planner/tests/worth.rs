@@ -114,8 +114,7 @@ fn deadlines_of_any_length_have_tables_of_a_bounded_size() {
 
 #[test]
 fn prices_by_risk_are_higher_where_more_is_at_stake() {
-    let base = Prices::default();
-    let (calm, risky) = (base.at_risk(0.01), base.at_risk(0.5));
-    assert!(calm.tokens < base.tokens && base.tokens < risky.tokens);
-    assert!(calm.money < base.money && base.money < risky.money);
+    let prices = [0.0, 0.01, 0.1, 0.5, 1.0].map(|risk| Prices::default().at_risk(risk));
+    assert!(prices.is_sorted_by(|a, b| a.tokens <= b.tokens && a.money <= b.money));
+    assert!(prices[1].tokens < prices[2].tokens && prices[1].money < prices[2].money);
 }
