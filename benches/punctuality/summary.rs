@@ -166,13 +166,13 @@ fn closed(
     title: &str,
     rows: &[&Row],
     (must, least): (&str, [f64; 3]),
-    (aim, most): (&str, [f64; 3]),
+    (aim, best): (&str, [f64; 3]),
 ) -> Figure {
     let gap = mean(rows, |row| row.gap_closed);
     let (tok, cost) = (mean(rows, |row| row.tok), mean(rows, |row| row.cost));
     let within = |[share, tokens, money]: [f64; 3]| gap >= share && tok <= tokens && cost <= money;
     let value = format!("{:.2} % at {tok:.3}×, {cost:.3}×", 100.0 * gap);
-    Figure::held(title, value, (must, within(least)), (aim, within(most)))
+    Figure::held(title, value, (must, within(least)), (aim, within(best)))
 }
 
 fn headlines(planner: &[&Row]) -> Vec<Figure> {

@@ -343,19 +343,17 @@ impl fmt::Display for Words<'_> {
             Reason::RejectedAccepted => {
                 f.write_str("rejected, and accepted unverified because the policy says so")
             }
-            Reason::EnoughItems { good, of, needed } => {
-                write!(f, "{good} of {of} items are there, {needed} needed")
-            }
-            Reason::TooFewItems { bad, of, needed } => {
-                write!(f, "{bad} of {of} items failed, {needed} needed")
-            }
             Reason::CutoffAt { share } => write!(f, "{share} of the deadline has passed"),
             Reason::TimeUp { deadline } => write!(f, "the deadline of {} is near", show(*deadline)),
             Reason::Failure { class } => write!(f, "its last failure was {class}"),
             Reason::AllEnded => f.write_str("every step has ended"),
             Reason::Withdrawn => f.write_str("the caller withdrew the call"),
             Reason::Reused => f.write_str("validated in an earlier run of the same call"),
-            Reason::TooLong { .. } | Reason::Shrinks { .. } | Reason::Timing(_) => self.more(f),
+            Reason::TooLong { .. }
+            | Reason::Shrinks { .. }
+            | Reason::EnoughItems { .. }
+            | Reason::TooFewItems { .. }
+            | Reason::Timing(_) => self.more(f),
             Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => {
                 worth::fmt(&self.decision.reason, self.plan, f)
             }
@@ -389,9 +387,15 @@ impl Words<'_> {
         }
     }
 
-    /// The reasons that a prompt's size gives, and measured times.
+    /// The reasons that a prompt's size gives, counted items and measured times.
     fn more(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.decision.reason {
+            Reason::EnoughItems { good, of, needed } => {
+                write!(f, "{good} of {of} items are there, {needed} needed")
+            }
+            Reason::TooFewItems { bad, of, needed } => {
+                write!(f, "{bad} of {of} items failed, {needed} needed")
+            }
             Reason::Timing(timing) => write!(f, "{}", timing::Words(timing, self.plan)),
             Reason::TooLong { path, prompt_tokens, room } => write!(
                 f,

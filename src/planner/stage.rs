@@ -9,6 +9,12 @@ use crate::latency::law::{Laws, StepLaw};
 /// Most paths of a step that are planned with.
 pub(super) const PATHS_MAX: usize = 6;
 
+/// Most of a clean pass's tokens that an extra attempt is charged for: a step that is all of its workflow is not left late for
+/// as long as a miss is cheaper than the tokens of a whole pass.
+const SHARE_MAX: f64 = 0.25;
+/// A model that is more trusted than the step's own is begun with for at most one wrong answer less in a thousand.
+const BETTER_MAX: f64 = 0.001;
+
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stage {
@@ -84,8 +90,8 @@ impl Stage {
                 light: trust(path) < own_trust - 1e-9,
                 alone: problem.paths[*path].alone,
                 dollars: dollars(*path),
-                extra: per_pass * (prompt + expected) / clean.tokens + paid,
-                start: paid - money * own / clean.dollars,
+                extra: per_pass * ((prompt + expected) / clean.tokens).min(SHARE_MAX) + paid,
+                start: begins(paid - money * own / clean.dollars, trust(path) - own_trust),
                 median: *median,
             }
         });
@@ -142,6 +148,13 @@ impl Clean {
         }
         clean
     }
+}
+
+/// What it costs to begin on a path that is `dearer` by so much worth and more trusted by `better`. Trust is a coarse prior,
+/// and whoever named the step's model has chosen it over more trusted ones: beyond [`BETTER_MAX`] their better answers
+/// are worth no more than what they cost.
+fn begins(dearer: f64, better: f64) -> f64 {
+    dearer + (better - BETTER_MAX).max(0.0)
 }
 
 fn dollars(problem: &Problem, path: usize, prompt: f64, answer: f64) -> f64 {
