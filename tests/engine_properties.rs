@@ -141,7 +141,8 @@ proptest! {
         let plan = Arc::new(plan);
         let (machine, record) = drive(&plan, Duration::from_millis(asked), seed);
         let mut journal = Journal::default();
-        let mut again = Machine::new(plan.clone(), Duration::from_millis(asked));
+        let known = pilot::pilot(&plan, seed);
+        let mut again = Machine::new(plan.clone(), Duration::from_millis(asked)).with_pilot(known);
         for (event, signals, now) in &record.told {
             journal.told(event, signals, *now);
             let actions = again.handle(event.clone(), signals, *now);

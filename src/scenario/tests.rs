@@ -105,3 +105,4 @@ fn what_is_wrong_with_a_file_is_told_at_its_place() {
 }
 
 mod drive;
+mod replay;
