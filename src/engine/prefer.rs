@@ -69,11 +69,16 @@ impl Machine {
         self.left_for(step, now).map(seconds)
     }
 
-    /// A path's place among those of its model for `step`: sick ones last, much slower ones behind quicker ones.
+    /// A path's place among those of its model for `step`: slower ones behind quicker ones, then those that are sick in
+    /// this run, then those that are more than twice as slow.
     pub(super) fn rank(&self, step: StepIx, model: ModelIx, path: PathIx) -> u8 {
         let Some(measure) = &self.measure else { return 0 };
-        let sick = u8::from(measure.suspect[path.at()]);
-        2 * sick + u8::from(self.slower(step, model, path).is_some())
+        let slower = match self.slower(step, model, path) {
+            // Measured over weeks, it is worse than what one attempt has made suspect.
+            Some((own, best)) if own > best * 2 => 3,
+            slower => u8::from(slower.is_some()),
+        };
+        2 * u8::from(measure.suspect[path.at()]) + slower
     }
 
     fn slower(&self, step: StepIx, model: ModelIx, path: PathIx) -> Option<(Duration, Duration)> {

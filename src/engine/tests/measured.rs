@@ -119,6 +119,20 @@ fn a_slow_stream_is_seen_before_its_cutoff_and_raced_on_another_path() {
 }
 
 #[test]
+fn a_somewhat_slow_stream_has_until_its_cutoff() {
+    // 35 tokens a second are over two thirds of the usual 50; 600 of them end at 18.5 s, 2.4 s after the cutoff.
+    let total = Quantiles { p95: 14.0, ..long().total };
+    let slow = Times { total, rate: 50.0, ..long() };
+    let known = pilot(1, &[slow, slow, times(&long(), 0.1)]);
+    let scenario = one().knowing(known).start_at_once().skip();
+    flows(scenario, 0, (1_400, 16_000), 1, 35)
+        .expect(&[])
+        .at(16_150)
+        .expect(&["launch 1 draft c/quick faster after 0 told resume"])
+        .because("cut no complete answer on a/one by 16.1 s (P95 14 s × 1.15)");
+}
+
+#[test]
 fn what_misses_the_time_left_goes_to_the_faster_model_and_never_repeats_the_call() {
     // 45 tokens a second are well, but 13.3 s are too long where 12.4 s are left for the step.
     let draft = one().deadline(13_000).knowing(pilot(1, &all()));
@@ -245,6 +259,19 @@ fn a_path_that_is_measured_to_be_much_slower_is_not_begun_with() {
     begins(1.5)
         .expect(&["launch 0 draft b/two primary"])
         .because("passed over a/one, P95 33 s against 22 s");
+}
+
+#[test]
+fn a_path_that_is_always_far_slower_is_no_refuge_from_one_that_is_suspect() {
+    let begins = |factor: f64| {
+        let known = [times(&long(), factor), long()];
+        let draft = Draft::paths(&["a/one", "b/two"]).step("plan").step("draft").after("plan");
+        let scenario = draft.deadline(120_000).knowing(pilot(2, &known)).start_at_once();
+        let scenario = scenario.at(7_100).emitted(0, 1).valid(0);
+        scenario.log().last().cloned().unwrap_or_default()
+    };
+    assert_eq!(begins(1.5), "launch 1 draft a/one primary");
+    assert_eq!(begins(2.5), "launch 1 draft b/two primary");
 }
 
 #[test]
