@@ -47,6 +47,7 @@ pub(super) struct Lane {
     /// Its place in the plan.
     pub path: usize,
     pub provider: usize,
+    /// Share of the run's worth that is left, on average, with an answer of it.
     pub trust: f64,
     pub light: bool,
     pub alone: bool,
@@ -77,7 +78,9 @@ impl Stage {
             law.map_or((0.0, 0.0), |law| (law.tokens, amount(law.prompt_tokens)));
         let (per_pass, money) = (amount(prices.tokens), amount(prices.money));
         let medians = kind.map_or(&[][..], |(_, kind)| &kind.medians);
-        let trust = |path: &usize| chance(problem.paths[*path].trust);
+        // A wrong answer of an optional step is as bad as none, not as a wrong run.
+        let at_stake = if step.optional { chance(prices.optional) } else { 1.0 };
+        let trust = |path: &usize| 1.0 - at_stake * (1.0 - chance(problem.paths[*path].trust));
         let own_trust = step.paths.first().map_or(1.0, trust);
         let dollars = |path: usize| dollars(problem, path, prompt, expected);
         let own = step.paths.first().map_or(0.0, |path| dollars(*path));

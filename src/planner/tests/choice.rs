@@ -151,6 +151,18 @@ fn an_optional_step_is_given_up_when_the_rest_needs_its_time() {
 }
 
 #[test]
+fn an_optional_step_whose_answers_may_be_wrong_is_waited_for_all_the_same() {
+    let mut steps = vec![step(&[], &[0]), step(&[], &[1])];
+    steps[0].optional = true;
+    // One answer of five is wrong, and an optional part is worth a twentieth of the run.
+    let problem = problem(steps, vec![path(0, 0.8, 1e-6), path(0, 1.0, 1e-6)]);
+    let laws = laws(vec![path_law(0, &[2.0], 50.0), path_law(0, &[2.0], 50.0)], vec![STEADY], 2);
+    let (tables, belief) = built(&problem, &laws, 60);
+    assert!(!give_up(&tables, &belief, &view(0, 30.0, &[silent(0, 0, 0.5)])));
+    assert!(!give_up(&tables, &belief, &view(0, 30.0, &[])));
+}
+
+#[test]
 fn the_same_inputs_give_the_same_bits() {
     let (problem, laws) = coin(vec![step(&[], &[0, 1]), step(&[0], &[0, 1])]);
     let late = [silent(0, 0, 17.3)];
