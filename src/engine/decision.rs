@@ -198,7 +198,7 @@ pub enum Reason {
     NoPermit { path: PathIx, traffic: Traffic, max_extra: Share },
     /// The quota of this path has no permit for an extra attempt; what is in flight is waited for.
     NotPermitted { path: PathIx, stock: Stock },
-    /// No permit is to be had, and this path has been silent for too long.
+    /// No other attempt may join the one on this path, which has been silent for too long.
     GivenUp { path: PathIx, silent: Duration },
     /// Nothing is measured yet that this percentile could be of.
     Unmeasured { percent: u8 },
@@ -381,7 +381,7 @@ impl Words<'_> {
             }
             Reason::GivenUp { path, silent } => write!(
                 f,
-                "{} has been silent for {}, and no permit is there to race it: given up",
+                "{} has been silent for {}, and no attempt more may join it: given up",
                 label(path),
                 show(*silent)
             ),

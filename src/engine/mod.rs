@@ -26,12 +26,14 @@ pub mod foretold;
 mod hedge;
 mod launch;
 mod measure;
+mod next;
 mod observe;
 mod outlook;
 mod path;
 mod permit;
 mod planned;
 mod prefer;
+mod race;
 mod reaction;
 mod shed;
 mod state;
@@ -57,7 +59,8 @@ use crate::policy::health::Why;
 use crate::policy::permit::{Claim, Stock, Traffic};
 
 use decision::Decision;
-use state::{AttemptState, Next, StepState};
+use next::Next;
+use state::{AttemptState, StepState};
 
 pub use state::{AttemptView, StepView};
 
@@ -301,6 +304,8 @@ pub struct Machine {
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
+    /// Attempts that were heard of since, before it was ended for that.
+    heard_last: usize,
     outcome: Option<Outcome>,
     out: Vec<Action>,
     decisions: Vec<Decision>,
@@ -330,6 +335,7 @@ impl Machine {
             windows: Vec::new(),
             started: false,
             concluding: None,
+            heard_last: 0,
             outcome: None,
             out: Vec::new(),
             decisions: Vec::new(),
@@ -354,6 +360,9 @@ impl Machine {
             return Vec::new();
         }
         if now >= self.end_at {
+            if self.hear_last(&event, now) {
+                return Vec::new();
+            }
             self.accept_all_held(now);
             self.handle_last(event, now);
             return std::mem::take(&mut self.out);
@@ -383,7 +392,7 @@ impl Machine {
         if self.outcome.is_some() {
             return None;
         }
-        if !self.started || self.concluding.is_some() {
+        if !self.started || self.concluding.is_some() || self.heard_last > 0 {
             return Some(self.end_at);
         }
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());

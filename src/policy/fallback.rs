@@ -91,6 +91,10 @@ pub struct View<'a> {
     pub known: Known<'a>,
     /// Per path: how long at least an attempt beside another waits for a permit; shorter: the rest has permits.
     pub permit_waits: &'a [Duration],
+    /// Per path: whether a permit is all that it lacks for an attempt beside another; shorter: the rest has permits.
+    pub short: &'a [bool],
+    /// Whether as many attempts are in flight as may be: what follows waits until one fails or is given up.
+    pub full: bool,
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
@@ -339,9 +343,14 @@ impl View<'_> {
 
     /// Beside an attempt that was cut: another path, or, where none is open, fresh luck on the same one. Not
     /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
-    /// slow the first. A path that is closed now is used when it opens.
+    /// slow the first. A path that is closed now is used when it opens. A provider that says nothing is given nothing more
+    /// while another lacks but a permit, nor is the same path while as much is in flight as may be: what is in flight is
+    /// given up for another path in the end, not for more of the same.
     fn beside(&self, signal: Signal) -> Option<Choice> {
-        let elsewhere = self.away(Cause::Hedge, Told::Resume);
+        if signal == Signal::NoFirstToken && self.permit_is_all() {
+            return self.away(Cause::Hedge, Told::Resume, |path| !self.crowded(path));
+        }
+        let elsewhere = self.away(Cause::Hedge, Told::Resume, |_| true);
         let crowded = self.policy.hedge.races() && self.plan.provider_of(self.path).own_capacity;
         let again = match signal {
             Signal::NoFirstToken | Signal::Stalled if !crowded => {
@@ -350,7 +359,18 @@ impl View<'_> {
             Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow | Signal::Sluggish => None,
         };
         let again = again.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Nothing));
-        self.sooner(elsewhere, again)
+        if self.full { elsewhere.or(again) } else { self.sooner(elsewhere, again) }
+    }
+
+    /// Whether a path of a quota that nothing is in flight on could be used now, had it a permit.
+    fn permit_is_all(&self) -> bool {
+        let (now, pause) = (self.now, self.policy.swap_delay);
+        let opens = |p: PathIx| ready_at(self.open_at, self.line_for, p, self.end_at, now);
+        let short = |p: PathIx| self.short.get(p.at()).copied().unwrap_or(false);
+        self.models().any(|model| {
+            let mut others = self.elsewhere(model).filter(|p| !self.crowded(*p) && self.usable(*p));
+            others.any(|p| short(p) && opens(p) <= now + pause)
+        })
     }
 
     /// Another path; the same one again, after a pause, where no other can be used sooner.
@@ -379,16 +399,21 @@ impl View<'_> {
 
     /// Another path, never the same one.
     fn other(&self, told: Told) -> Option<Choice> {
-        self.away(Cause::Next, told)
+        self.away(Cause::Next, told, |_| true)
     }
 
-    /// The model's best path beside the one in trouble; where it has none, the best of the step's own model.
-    fn away(&self, cause: Cause, told: Told) -> Option<Choice> {
-        let models = [Some(self.model), self.known.home].into_iter().flatten();
-        models.into_iter().find_map(|model| {
-            let path = self.best(self.elsewhere(model))?;
+    /// The model's best path beside the one in trouble, of those that `may` be; where it has none, the best of the step's
+    /// own model.
+    fn away(&self, cause: Cause, told: Told, may: impl Fn(PathIx) -> bool) -> Option<Choice> {
+        self.models().find_map(|model| {
+            let path = self.best(self.elsewhere(model).filter(|path| may(*path)))?;
             Some(self.choice(model, path, cause, told))
         })
+    }
+
+    /// The model of the attempt in trouble, then the step's own.
+    fn models(&self) -> impl Iterator<Item = ModelIx> {
+        [Some(self.model), self.known.home].into_iter().flatten()
     }
 
     /// The same path, after a pause that doubles each time.
