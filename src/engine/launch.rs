@@ -3,8 +3,8 @@
 
 use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
-use super::permit::Leave;
 use super::next::Next;
+use super::permit::Leave;
 use super::state::{AttemptState, ItemPhase, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
@@ -148,7 +148,7 @@ impl Machine {
             return true;
         }
         let full = self.race_is_full(step, item);
-        let until = self.hung_at(step, item).filter(|at| full && *at > now);
+        let until = self.hung_at(step, item, now).filter(|at| full && *at > now);
         let Some(held) = &mut self.steps[step.at()].item(item).next else { return false };
         held.held_until = until;
         if !std::mem::replace(&mut held.held, true) {

@@ -43,7 +43,7 @@ impl Machine {
         if self.racing(step, item) == 0 {
             return Vec::new();
         }
-        let hung = self.hung_at(step, item).map(|at| at.since(now));
+        let hung = self.hung_at(step, item, now).map(|at| at.since(now));
         let waits = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| {
             let wait = self.permits.get(path.at()).map_or(Duration::ZERO, |stock| stock.wait);
             hung.filter(|_| self.stands_in(step, item, path)).map_or(wait, |hung| wait.min(hung))

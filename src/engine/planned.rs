@@ -387,5 +387,4 @@ impl Machine {
             *end = AttemptEnd::Superseded;
         }
     }
-
 }

@@ -5,6 +5,8 @@
 //! deadline. So when everything in flight was cut and has been silent for twice its cutoff, the oldest is given up: it is
 //! closed, and replaced by an attempt elsewhere. At no moment more is in flight.
 
+use std::time::Duration;
+
 use super::Machine;
 use super::decision::{Kind, Reason};
 use super::next::Next;
@@ -44,22 +46,27 @@ impl Machine {
     }
 
     /// When everything in flight will have been silent for too long; `None` while something of it says something, or may
-    /// still be relied on.
-    pub(super) fn hung_at(&self, step: StepIx, item: ItemIx) -> Option<Timestamp> {
+    /// still be relied on, and where what replaced the oldest would not be given as long as the oldest's cutoff: so late,
+    /// attempts that can hardly be in time would only take from their quotas what other runs could use.
+    pub(super) fn hung_at(&self, step: StepIx, item: ItemIx, now: Timestamp) -> Option<Timestamp> {
         let full = self.race_is_full(step, item);
-        let all = self.in_race(step, item).map(|attempt| self.given_up_at(attempt, full));
-        all.collect::<Option<Vec<_>>>()?.into_iter().max()
+        let all = self.in_race(step, item).map(|attempt| self.silence(attempt, full));
+        let all = all.collect::<Option<Vec<_>>>()?;
+        let (_, cutoff) = *all.first()?;
+        let at =
+            all.iter().map(|(since, cutoff)| *since + cutoff.saturating_mul(GIVEN_UP)).max()?;
+        (at.max(now) + cutoff < self.end_at).then_some(at)
     }
 
-    /// When an attempt that was cut has been silent for too long; `None` while it says something. One that has begun to
-    /// answer and may pause as it likes is given up for its total, but only where the race is full.
-    fn given_up_at(&self, attempt: AttemptId, full: bool) -> Option<Timestamp> {
+    /// Since when an attempt that was cut is silent, and its cutoff for that; `None` where nothing bounds it. One that has
+    /// begun to answer and may pause as it likes is given up for its total, but only where the race is full.
+    fn silence(&self, attempt: AttemptId, full: bool) -> Option<(Timestamp, Duration)> {
         let state = &self.attempts[attempt.at()];
         let since = state.latest_token.or(state.sent).filter(|_| state.cut)?;
         let begun = state.first_token.is_some();
         let signal = if begun { Signal::Stalled } else { Signal::NoFirstToken };
         let limit = state.limits.of(signal).or(state.limits.total.filter(|_| full))?;
-        Some(since + limit.saturating_mul(GIVEN_UP))
+        Some((since, limit))
     }
 
     /// The attempt that one on `path` replaces now; `None` where none is to be given up.
@@ -70,7 +77,7 @@ impl Machine {
         path: PathIx,
         now: Timestamp,
     ) -> Option<AttemptId> {
-        let hung = self.hung_at(step, item).is_some_and(|at| at <= now);
+        let hung = self.hung_at(step, item, now).is_some_and(|at| at <= now);
         let oldest = self.in_race(step, item).next()?;
         (hung && self.stands_in(step, item, path)).then_some(oldest)
     }
@@ -102,7 +109,7 @@ impl Machine {
         next: &Next,
         now: Timestamp,
     ) -> bool {
-        let hung = self.hung_at(step, item).is_some_and(|at| at <= now);
+        let hung = self.hung_at(step, item, now).is_some_and(|at| at <= now);
         let stuck = hung && self.race_is_full(step, item);
         let Some((from, trouble)) = next.after.filter(|_| stuck) else { return false };
         if self.stands_in(step, item, next.choice.path) {

@@ -84,7 +84,13 @@ impl Machine {
         self.react(from, trouble, next.told_tokens, now);
     }
 
-    pub(super) fn plan_next(&mut self, after: AttemptId, trouble: Trouble, choice: Choice, told_tokens: u64) {
+    pub(super) fn plan_next(
+        &mut self,
+        after: AttemptId,
+        trouble: Trouble,
+        choice: Choice,
+        told_tokens: u64,
+    ) {
         let (step, item) = self.place(after);
         let mut next = Next { told_tokens, ..Next::of(choice, Some((after, trouble))) };
         // A prompt that fits is worth more than being told what went before.
@@ -235,7 +241,8 @@ impl Machine {
         let state = &mut self.attempts[attempt.at()];
         (state.cut, state.late) = (true, late);
         let path = state.spec.path;
-        let (after, automatic) = (state.limits.of(signal).unwrap_or_default(), state.limits.automatic);
+        let (after, automatic) =
+            (state.limits.of(signal).unwrap_or_default(), state.limits.automatic);
         let cold = Reason::Late { path, signal, after, automatic };
         let reason = late.map_or(cold, |late| Reason::Timing(Timing::Cut(late)));
         self.decide(now, Some(step), Some(item), Kind::Cut, reason);

@@ -73,9 +73,7 @@ fn where_tokens_had_flowed_and_where_there_is_no_other_the_same_path_is_raced() 
         .expect(&["launch 1 draft a/one hedge after 0 told nothing"]);
     // An account that is closed lacks more than a permit.
     let closed = has(two_paths().start(), &[36, 0]).skip().signal(&[0, 50_000]);
-    has(closed, &[36, 0])
-        .at(10_100)
-        .expect(&["launch 1 draft a/one hedge after 0 told nothing"]);
+    has(closed, &[36, 0]).at(10_100).expect(&["launch 1 draft a/one hedge after 0 told nothing"]);
 }
 
 #[test]
@@ -222,10 +220,12 @@ fn planned(labels: &[&str]) -> Scenario {
     let free = |plan: &mut Plan| {
         plan.paths.iter_mut().for_each(|path| path.profile.price = Some(Price::default()));
     };
-    let draft = || Draft::paths(labels).step("draft").deadline(90_000).edit(free);
+    let steps = || Draft::paths(labels).step("draft").step("edit").after("draft");
+    let draft =
+        || steps().step("end").after("edit").step("last").after("end").deadline(150_000).edit(free);
     let plan = draft().build();
     let told = Pilot::of(&plan, &Book::new(), Duration::ZERO);
-    let times = vec![vec![Some(short()); labels.len()]];
+    let times = vec![vec![Some(short()); labels.len()]; 4];
     let pilot = Pilot { times, ..told }.planned(&plan);
     assert!(pilot.tables.is_some());
     draft().knowing(pilot).start_at_once()
@@ -233,8 +233,25 @@ fn planned(labels: &[&str]) -> Scenario {
 
 #[test]
 fn the_planner_is_not_held_by_a_full_race_of_which_all_hang() {
-    let scenario = planned(&["a/one", "b/two", "c/three", "d/four"]).at(80_000);
-    scenario.expect(&[]);
+    let scenario = planned(&["a/one", "b/two", "c/three", "d/four"]).at(70_000).at(140_000);
+    let scenario = scenario
+        .expect(&[
+            "launch 0 draft a/one primary",
+            "launch 1 draft b/two hedge after 0 told nothing",
+            "launch 2 draft c/three hedge after 1 told nothing",
+            "cancel 0",
+            "launch 3 draft d/four hedge after 0 told nothing",
+        ])
+        .because("no attempt more may join it: given up");
+    assert_eq!(claims(&scenario)[3], Claim::Takes);
+}
+
+#[test]
+fn nothing_is_given_up_for_what_would_have_less_time_than_it_had() {
+    let late = three_paths().deadline(16_200);
+    late.start().skip().at(16_000).expect(&["launch 1 draft b/two hedge after 0 told resume"]);
+    let enough = three_paths().deadline(16_300).start().skip().at(12_050);
+    assert!(enough.log().contains(&"cancel 0".to_owned()));
 }
 
 #[test]
