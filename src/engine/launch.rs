@@ -25,7 +25,7 @@ enum Hold {
     /// It may later.
     Later(Reason),
     /// It cannot in this run.
-    Never(Reason, Failure),
+    Never(Reason, Box<Failure>),
 }
 
 impl Machine {
@@ -125,7 +125,7 @@ impl Machine {
                 if self.racing(step, item) == 0 {
                     let known = self.steps[step.at()].items[item.at()].failure.clone();
                     let budget = failure.class == FailureClass::Budget;
-                    let failure = known.filter(|_| !budget).unwrap_or(failure);
+                    let failure = known.filter(|_| !budget).unwrap_or(*failure);
                     self.fail_item(step, item, failure, reason, now);
                 } else {
                     self.decide(now, Some(step), Some(item), Kind::Wait, reason);
@@ -178,7 +178,7 @@ impl Machine {
         if state.attempts.len() - turned.min(TURNED_AWAY_MAX) >= attempts as usize {
             let text = format!("all {attempts} attempts are used");
             let failure = Failure::of_attempt(FailureClass::ServerError, "attempts used", text);
-            return Err(Hold::Never(Reason::AttemptsUsed { attempts }, failure));
+            return Err(Hold::Never(Reason::AttemptsUsed { attempts }, Box::new(failure)));
         }
         let profile = &self.plan.path(next.choice.path).profile;
         let bound = profile.bound(max_tokens);
@@ -196,7 +196,7 @@ impl Machine {
             Grant::Granted => Ok(most),
             Grant::Later(refusal) => Err(Hold::Later(Reason::Budget(refusal))),
             Grant::Never(refusal) => {
-                Err(Hold::Never(Reason::Budget(refusal), budget_failure(&refusal)))
+                Err(Hold::Never(Reason::Budget(refusal), Box::new(budget_failure(&refusal))))
             }
         }
     }

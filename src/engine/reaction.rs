@@ -139,7 +139,7 @@ impl Machine {
             known: Known { suspect: &suspect, usual: &usual, left, home },
             permit_waits: &self.permit_waits(step, item, now),
             short: &self.short_of_permits(step, item),
-            full: self.race_is_full(step, item),
+            room: usize::from(!self.race_is_full(step, item)),
             end_at: self.end_at,
             now,
         };

@@ -112,7 +112,7 @@ impl Case {
             known: Known::default(),
             permit_waits: &[],
             short: &[],
-            full: false,
+            room: 1,
             end_at: END,
             now: NOW,
         };
