@@ -54,7 +54,12 @@ fn drive(plan: &Arc<Plan>, deadline: Duration, seed: u64) -> (Machine, Seen) {
     while machine.outcome().is_none() {
         assert!(record.told.len() < HANDLES_MAX, "no end after {HANDLES_MAX} events");
         let timer = machine.next_wakeup().expect("a run that goes on has a next wakeup");
-        let last = timer == machine.end_at() && audit.computing();
+        // At its end a run waits for steps without a model, and for who else has left in that moment.
+        let heard = |event: &Event| {
+            matches!(event, Event::Sent { .. } | Event::FirstToken { .. } | Event::Emitted { .. })
+        };
+        let left = record.told.last().is_some_and(|(event, ..)| heard(event));
+        let last = timer == machine.end_at() && (audit.computing() || left);
         assert!(
             timer > now || last || record.told.is_empty(),
             "woken for the past: {timer:?} at {now:?}"

@@ -2,6 +2,7 @@
 //! that are due.
 
 use super::decision::{Kind, Reason};
+use super::next::Next;
 use super::state::{ItemPhase, Phase};
 use super::{Action, Machine, Prepared};
 use crate::domain::failure::{Failure, FailureClass};
@@ -75,7 +76,8 @@ impl Machine {
         let running = step.phase == Phase::Running;
         let active = step.active.iter().filter(|_| running);
         let nexts = active.filter_map(|item| step.items[item.at()].next.as_ref());
-        let launch = nexts.filter(|next| !next.held).map(|next| next.choice.at).min();
+        let due = |next: &Next| if next.held { next.held_until } else { Some(next.choice.at) };
+        let launch = nexts.filter_map(due).min();
         let last_call = u16::try_from(ix).ok().and_then(|ix| self.last_call(StepIx(ix)));
         [cutoff, launch, last_call].into_iter().flatten().min()
     }

@@ -8,7 +8,7 @@ use super::decision::Reason;
 use super::state::{ItemPhase, Phase};
 use super::{Event, Machine};
 use crate::domain::failure::FailureClass;
-use crate::domain::id::{ItemIx, StepIx};
+use crate::domain::id::{AttemptId, ItemIx, StepIx};
 use crate::domain::outcome::{Outcome, Part, RunFailure, Status};
 use crate::domain::plan::Work;
 use crate::domain::time::{Timestamp, show};
@@ -37,6 +37,31 @@ impl Machine {
             | Event::Woke => {}
         }
         self.conclude_at_deadline(patient, now);
+    }
+
+    /// The run's time is up, and an attempt has left or said something that is paid for. Whether there may be more of that
+    /// kind in the same moment: as long as something in flight was not heard to have left, the next message or the timer
+    /// ends the run. Each attempt is waited for twice at most.
+    pub(super) fn hear_last(&mut self, event: &Event, now: Timestamp) -> bool {
+        if self.concluding.is_some() {
+            return false;
+        }
+        match *event {
+            Event::Sent { attempt } => self.sent(attempt, now),
+            Event::FirstToken { attempt } => self.emitted(attempt, 1, now),
+            Event::Emitted { attempt, tokens } => self.emitted(attempt, tokens, now),
+            Event::Started { .. }
+            | Event::Prepared { .. }
+            | Event::Ended { .. }
+            | Event::Failed { .. }
+            | Event::Shrunk { .. }
+            | Event::TurnedAway { .. }
+            | Event::Withdrawn
+            | Event::Woke => return false,
+        }
+        self.heard_last += 1;
+        let unheard = |a: &AttemptId| self.attempts[a.at()].sent.is_none();
+        self.heard_last <= 2 * self.in_flight.len() && self.in_flight.iter().any(unheard)
     }
 
     /// Whether it is a step without a model.

@@ -198,7 +198,7 @@ pub enum Reason {
     NoPermit { path: PathIx, traffic: Traffic, max_extra: Share },
     /// The quota of this path has no permit for an extra attempt; what is in flight is waited for.
     NotPermitted { path: PathIx, stock: Stock },
-    /// No permit is to be had, and this path has been silent for too long.
+    /// No other attempt may join the one on this path, which has been silent for too long.
     GivenUp { path: PathIx, silent: Duration },
     /// Nothing is measured yet that this percentile could be of.
     Unmeasured { percent: u8 },
@@ -327,12 +327,6 @@ impl fmt::Display for Words<'_> {
             Reason::ByPolicy { class } => write!(f, "{class}, and the policy says to fail"),
             Reason::Budget(refusal) => refusal.fmt(f),
             Reason::FirstValid { path } => write!(f, "first valid answer, from {}", label(path)),
-            Reason::Superseded { path } => {
-                write!(f, "{} is no longer needed: another answer was first", label(path))
-            }
-            Reason::HedgeOff { path } => {
-                write!(f, "{} is closed before the next attempt: hedge is off", label(path))
-            }
             Reason::Passed => f.write_str("its validator passes it"),
             Reason::Rejected { revisions_left } => {
                 write!(f, "its validator rejects it; revisions left: {revisions_left}")
@@ -357,16 +351,18 @@ impl fmt::Display for Words<'_> {
             Reason::Planned { .. } | Reason::Held { .. } | Reason::NotWorth => {
                 worth::fmt(&self.decision.reason, self.plan, f)
             }
-            Reason::Follows { .. } | Reason::NotPermitted { .. } | Reason::GivenUp { .. } => {
-                self.of_permits(f)
-            }
+            Reason::Follows { .. }
+            | Reason::NotPermitted { .. }
+            | Reason::Superseded { .. }
+            | Reason::HedgeOff { .. }
+            | Reason::GivenUp { .. } => self.of_race(f),
         }
     }
 }
 
 impl Words<'_> {
-    /// What follows an attempt in trouble, and what permits have to do with it.
-    fn of_permits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What joins, follows or leaves an attempt, and what permits have to do with it.
+    fn of_race(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = |path: &PathIx| self.plan.path(*path).label.as_str();
         match &self.decision.reason {
             Reason::Follows { path, from, trouble, passed, permit } => {
@@ -377,9 +373,15 @@ impl Words<'_> {
             Reason::NotPermitted { path, stock } => {
                 write!(f, "{} bears no extra attempt: {stock}", label(path))
             }
+            Reason::Superseded { path } => {
+                write!(f, "{} is no longer needed: another answer was first", label(path))
+            }
+            Reason::HedgeOff { path } => {
+                write!(f, "{} is closed before the next attempt: hedge is off", label(path))
+            }
             Reason::GivenUp { path, silent } => write!(
                 f,
-                "{} has been silent for {}, and no permit is there to race it: given up",
+                "{} has been silent for {}, and no attempt more may join it: given up",
                 label(path),
                 show(*silent)
             ),

@@ -6,7 +6,8 @@
 
 use super::Machine;
 use super::decision::{Kind, Reason};
-use super::state::{Early, ItemPhase, Next, Phase};
+use super::next::Next;
+use super::state::{Early, ItemPhase, Phase};
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::plan::{After, Hedge};
 use crate::domain::time::{Share, Timestamp};
@@ -73,7 +74,7 @@ impl Machine {
             Ok(choice) => {
                 self.attempts[attempt.at()].early = Early::Launched;
                 let after = Some((attempt, trouble));
-                let next = Next { choice, after, told_tokens: 0, held: false, worth: None };
+                let next = Next::of(choice, after);
                 self.steps[step.at()].item(item).next = Some(next);
                 true
             }

@@ -3,9 +3,9 @@
 
 use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
+use super::next::Next;
 use super::permit::Leave;
-use super::planned;
-use super::state::{AttemptState, ItemPhase, Next, Phase};
+use super::state::{AttemptState, ItemPhase, Phase};
 use super::{Action, AttemptSpec, Machine};
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, StepIx};
@@ -15,9 +15,6 @@ use crate::domain::time::Timestamp;
 use crate::policy::fallback::{Told, Trouble};
 use crate::policy::gate::{Grant, Refusal, Reservation};
 use crate::policy::permit::{Claim, Permit};
-
-/// Most attempts of one step or item in flight at once: one, and one extra.
-const RACE_MAX: usize = 2;
 
 /// Attempts of one item that may be turned away without counting. Each closes its path for a while, so that time
 /// bounds them as well.
@@ -97,27 +94,23 @@ impl Machine {
             }
             return true;
         }
-        if let Some(attempt) = self.beside(&next)
+        if let Some(attempt) = self.beside(&next).filter(|_| next.replaces.is_none())
             && let Some(reason) = self.early_refusal(attempt)
         {
             self.steps[step.at()].item(item).next = None;
             self.early_refused(attempt, reason, now);
             return true;
         }
-        let leave = match self.leave(step, item, &next, now) {
-            Leave::Go(claim) => Some(claim),
-            Leave::Replaces => None,
+        let (claim, replaced) = match self.leave(step, item, &next, now) {
+            Leave::Go(claim) => (claim, None),
+            Leave::Replaces(attempt) => (Claim::Takes, Some(attempt)),
             Leave::No(reason) => {
                 self.wait_on((step, item), &next, reason, now);
                 return true;
             }
         };
-        match self.admit(step, item, &next, now) {
+        match self.admit((step, item), &next, replaced, now) {
             Ok(reserved) => {
-                if leave.is_none() {
-                    self.give_up(step, item, now);
-                }
-                let claim = leave.unwrap_or(Claim::Takes);
                 self.launch((step, item), next, claim, reserved, now);
                 true
             }
@@ -126,14 +119,7 @@ impl Machine {
                 self.steps[step.at()].item(item).next = None;
                 false
             }
-            Err(Hold::Later(reason)) => {
-                let held = &mut self.steps[step.at()].item(item).next;
-                let first = held.as_mut().is_some_and(|n| !std::mem::replace(&mut n.held, true));
-                if first {
-                    self.decide(now, Some(step), Some(item), Kind::Wait, reason);
-                }
-                false
-            }
+            Err(Hold::Later(reason)) => self.hold_back((step, item), &next, reason, now),
             Err(Hold::Never(reason, failure)) => {
                 self.steps[step.at()].item(item).next = None;
                 if self.racing(step, item) == 0 {
@@ -149,11 +135,34 @@ impl Machine {
         }
     }
 
+    /// A launch that is due is held until something happens, or everything in flight has hung for too long; whether
+    /// another takes its place.
+    fn hold_back(
+        &mut self,
+        (step, item): (StepIx, ItemIx),
+        next: &Next,
+        reason: Reason,
+        now: Timestamp,
+    ) -> bool {
+        if self.look_elsewhere(step, item, next, now) {
+            return true;
+        }
+        let full = self.race_is_full(step, item);
+        let until = self.hung_at(step, item, now).filter(|at| full && *at > now);
+        let Some(held) = &mut self.steps[step.at()].item(item).next else { return false };
+        held.held_until = until;
+        if !std::mem::replace(&mut held.held, true) {
+            self.decide(now, Some(step), Some(item), Kind::Wait, reason);
+        }
+        false
+    }
+
+    /// `replaced`: the attempt that is given up for it.
     fn admit(
         &mut self,
-        step: StepIx,
-        item: ItemIx,
+        (step, item): (StepIx, ItemIx),
         next: &Next,
+        replaced: Option<AttemptId>,
         now: Timestamp,
     ) -> Result<Reservation, Hold> {
         let Some((policy, max_tokens)) = self.policy(step) else {
@@ -161,8 +170,7 @@ impl Machine {
         };
         let (attempts, hedge) = (policy.attempts, policy.hedge);
         let racing = self.racing(step, item);
-        let most = if self.is_planned(step) { planned::RACE_MAX } else { RACE_MAX };
-        if hedge.races() && racing >= most {
+        if replaced.is_none() && self.race_is_full(step, item) {
             return Err(Hold::Later(Reason::RaceFull { in_flight: racing }));
         }
         let state = &self.steps[step.at()].items[item.at()];
@@ -176,9 +184,13 @@ impl Machine {
         let bound = profile.bound(max_tokens);
         let prompt = state.prompt_tokens.saturating_add(next.extra_tokens());
         let most = Reservation::most(prompt, bound, profile.price.as_ref());
-        let closes_first = hedge == Hedge::Off && racing > 0;
-        if closes_first && self.affords_after_closing(step, item, most) {
-            self.close_cut_attempts(step, item, now);
+        let off = hedge == Hedge::Off;
+        let is_cut = |a: &AttemptId| off && self.attempts[a.at()].cut || replaced == Some(*a);
+        let closed: Vec<AttemptId> = self.in_race(step, item).filter(is_cut).collect();
+        if self.affords_after_closing(&closed, most) {
+            for attempt in closed {
+                self.make_room(attempt, off, now);
+            }
         }
         match self.ledger.reserve(most) {
             Grant::Granted => Ok(most),
@@ -306,34 +318,25 @@ impl Machine {
         }
     }
 
-    /// Attempts of the item that are in flight, cut ones included.
-    pub(super) fn racing(&self, step: StepIx, item: ItemIx) -> usize {
-        let attempts = &self.steps[step.at()].items[item.at()].attempts;
-        attempts.iter().filter(|a| self.attempts[a.at()].ended.is_none()).count()
-    }
-
-    /// Whether `most` can be reserved once the item's cut attempts are closed and settled: a stuck attempt is
-    /// not given up for one that the budget then refuses.
-    fn affords_after_closing(&self, step: StepIx, item: ItemIx, most: Reservation) -> bool {
+    /// Whether `most` can be reserved once these attempts are closed and settled: a stuck attempt is not given up for one
+    /// that the budget then refuses.
+    fn affords_after_closing(&self, closed: &[AttemptId], most: Reservation) -> bool {
         let mut ledger = self.ledger.clone();
-        for attempt in &self.steps[step.at()].items[item.at()].attempts {
-            let state = &self.attempts[attempt.at()];
-            if state.cut && state.ended.is_none() {
-                self.settle_in(&mut ledger, *attempt, self.usage_when_closed(*attempt));
-            }
+        for attempt in closed {
+            self.settle_in(&mut ledger, *attempt, self.usage_when_closed(*attempt));
         }
         ledger.reserve(most) == Grant::Granted
     }
 
-    fn close_cut_attempts(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
-        for attempt in self.steps[step.at()].items[item.at()].attempts.clone() {
-            let state = &self.attempts[attempt.at()];
-            if state.cut && state.ended.is_none() {
-                let path = state.spec.path;
-                self.decide(now, Some(step), Some(item), Kind::Cancel, Reason::HedgeOff { path });
-                self.cancel(attempt, AttemptEnd::Cut, now);
-            }
+    /// Closes an attempt before another starts: `off`, where there is to be one at a time.
+    fn make_room(&mut self, attempt: AttemptId, off: bool, now: Timestamp) {
+        if !off {
+            return self.give_up(attempt, now);
         }
+        let (step, item) = self.place(attempt);
+        let path = self.attempts[attempt.at()].spec.path;
+        self.decide(now, Some(step), Some(item), Kind::Cancel, Reason::HedgeOff { path });
+        self.cancel(attempt, AttemptEnd::Cut, now);
     }
 }
 

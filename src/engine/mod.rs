@@ -26,14 +26,17 @@ pub mod foretold;
 mod hedge;
 mod launch;
 mod measure;
+mod next;
 mod observe;
 mod outlook;
 mod path;
 mod permit;
 mod planned;
 mod prefer;
+mod race;
 mod reaction;
 mod shed;
+mod signals;
 mod state;
 mod verdict;
 mod window;
@@ -57,8 +60,10 @@ use crate::policy::health::Why;
 use crate::policy::permit::{Claim, Stock, Traffic};
 
 use decision::Decision;
-use state::{AttemptState, Next, StepState};
+use next::Next;
+use state::{AttemptState, StepState};
 
+pub use signals::Signals;
 pub use state::{AttemptView, StepView};
 
 /// Most items of one fan-out.
@@ -250,28 +255,6 @@ pub struct AttemptSpec {
     pub claim: Claim,
 }
 
-/// Shared facts the machine may look at, as they were when the event was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Signals {
-    /// Per path of the plan: how long it is known to be closed for everyone; [`Duration::MAX`] where it is out for
-    /// good. Shorter than the plan's paths: the rest is open.
-    pub closed_for: Vec<Duration>,
-    /// Per path that is closed: why.
-    #[serde(with = "crate::policy::health::shared")]
-    pub why: Vec<Option<Arc<Why>>>,
-    /// Per path: how long at least nobody is let through who lines up now. Shorter: the rest has no line.
-    pub line_for: Vec<Duration>,
-    /// Per path of the plan: what its quota has been sent in ten minutes, all runs together. Shorter: the rest
-    /// has been sent nothing.
-    pub traffic: Vec<Traffic>,
-    /// Per path of the plan: what its quota has for extra attempts. Shorter: nobody counts the rest.
-    pub permits: Vec<Stock>,
-    /// Per path of the plan: its window in tokens, prompt and answer together, as refusals of earlier runs have told
-    /// it. Shorter: nothing was learned of the rest.
-    pub windows: Vec<Option<u64>>,
-}
-
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -301,6 +284,8 @@ pub struct Machine {
     started: bool,
     /// When it was first seen that the run's time is up.
     concluding: Option<Timestamp>,
+    /// Attempts that were heard of since, before it was ended for that.
+    heard_last: usize,
     outcome: Option<Outcome>,
     out: Vec<Action>,
     decisions: Vec<Decision>,
@@ -330,6 +315,7 @@ impl Machine {
             windows: Vec::new(),
             started: false,
             concluding: None,
+            heard_last: 0,
             outcome: None,
             out: Vec::new(),
             decisions: Vec::new(),
@@ -354,6 +340,9 @@ impl Machine {
             return Vec::new();
         }
         if now >= self.end_at {
+            if self.hear_last(&event, now) {
+                return Vec::new();
+            }
             self.accept_all_held(now);
             self.handle_last(event, now);
             return std::mem::take(&mut self.out);
@@ -383,7 +372,7 @@ impl Machine {
         if self.outcome.is_some() {
             return None;
         }
-        if !self.started || self.concluding.is_some() {
+        if !self.started || self.concluding.is_some() || self.heard_last > 0 {
             return Some(self.end_at);
         }
         let cuts = self.in_flight.iter().filter_map(|id| self.attempts[id.at()].cut_due());

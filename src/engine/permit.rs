@@ -2,24 +2,20 @@
 //!
 //! How many there are is asked of what all runs know ([`Signals::permits`](super::Signals::permits)) and settled by the
 //! quota's door when the attempt lines up, so that two runs never spend one permit. A refusal means waiting on, and asking
-//! again. Who waits on for an attempt that stays silent for twice its cutoff gives it up: it is closed, and replaced where
-//! another quota is at ease. A provider that hangs holds nobody for longer, and at no moment more is in flight.
+//! again, until what is in flight is given up: `race.rs`.
 
 use std::time::Duration;
 
 use super::Machine;
 use super::decision::{Kind, Reason};
-use super::state::{Next, Said};
+use super::next::Next;
+use super::state::Said;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
-use crate::domain::outcome::{AttemptEnd, Cause};
+use crate::domain::outcome::Cause;
 use crate::domain::time::Timestamp;
-use crate::policy::cutoff::Signal;
 use crate::policy::fallback::Trouble;
 use crate::policy::permit::{CAP, Claim, Permit, Stock};
-
-/// An attempt that has been silent for so many times its cutoff is given up where no permit is to be had.
-const GIVEN_UP: u32 = 2;
 
 /// What becomes of a launch that is due.
 pub(super) enum Leave {
@@ -27,8 +23,8 @@ pub(super) enum Leave {
     Go(Claim),
     /// Not now.
     No(Reason),
-    /// It may in place of the attempts that are in flight.
-    Replaces,
+    /// It may in place of this attempt, which hangs.
+    Replaces(AttemptId),
 }
 
 impl Machine {
@@ -41,14 +37,27 @@ impl Machine {
         stock.permit().map_err(|_| Reason::NotPermitted { path, stock: *stock })
     }
 
-    /// Per path: how long an extra attempt waits for a permit at least. Empty where none is needed: nothing of the item
-    /// is in flight.
-    pub(super) fn permit_waits(&self, step: StepIx, item: ItemIx) -> Vec<Duration> {
+    /// Per path: how long an extra attempt waits for a permit at least, or for the moment at which it needs none, because
+    /// it replaces one that hangs. Empty where none is needed: nothing of the item is in flight.
+    pub(super) fn permit_waits(&self, step: StepIx, item: ItemIx, now: Timestamp) -> Vec<Duration> {
         if self.racing(step, item) == 0 {
             return Vec::new();
         }
-        let wait = |path: usize| self.permits.get(path).map_or(Duration::ZERO, |stock| stock.wait);
-        (0..self.plan.paths.len()).map(wait).collect()
+        let hung = self.hung_at(step, item, now).map(|at| at.since(now));
+        let waits = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| {
+            let wait = self.permits.get(path.at()).map_or(Duration::ZERO, |stock| stock.wait);
+            hung.filter(|_| self.stands_in(step, item, path)).map_or(wait, |hung| wait.min(hung))
+        });
+        waits.collect()
+    }
+
+    /// Per path: whether a permit is all that it lacks for an extra attempt; empty where none is needed.
+    pub(super) fn short_of_permits(&self, step: StepIx, item: ItemIx) -> Vec<bool> {
+        if self.racing(step, item) == 0 {
+            return Vec::new();
+        }
+        let short = |stock: &Stock| stock.shortage.is_some_and(|shortage| !shortage.is_pressure());
+        self.permits.iter().map(short).collect()
     }
 
     /// Whether a launch that is due may happen now.
@@ -56,10 +65,17 @@ impl Machine {
         if self.racing(step, item) == 0 {
             return Leave::Go(self.claim_alone(step, item, next));
         }
-        match self.permit_for(next.choice.path) {
-            Ok(_) => Leave::Go(Claim::Needs),
-            Err(_) if self.may_replace(step, item, next, now) => Leave::Replaces,
-            Err(reason) => Leave::No(reason),
+        let path = next.choice.path;
+        let live = |attempt: &AttemptId| self.attempts[attempt.at()].ended.is_none();
+        let replaced = match next.replaces.filter(live) {
+            Some(attempt) => self.may_replace(&[attempt], path).then_some(attempt),
+            None => self.replaced_by(step, item, path, now),
+        };
+        match (self.permit_for(path), replaced) {
+            (Ok(_), Some(attempt)) if self.race_is_full(step, item) => Leave::Replaces(attempt),
+            (Ok(_), _) => Leave::Go(Claim::Needs),
+            (Err(_), Some(attempt)) => Leave::Replaces(attempt),
+            (Err(reason), None) => Leave::No(reason),
         }
     }
 
@@ -98,53 +114,6 @@ impl Machine {
                 | F::InvalidInput
                 | F::Cancelled => Claim::Nothing,
             },
-        }
-    }
-
-    /// Whether everything in flight has been silent for so long that it is given up, and `next` goes to a quota of
-    /// another provider that is at ease.
-    fn may_replace(&self, step: StepIx, item: ItemIx, next: &Next, now: Timestamp) -> bool {
-        let provider = |path: PathIx| self.plan.path(path).provider;
-        let stock = self.permits.get(next.choice.path.at());
-        let eased = stock.and_then(|s| s.shortage).is_none_or(|shortage| !shortage.is_pressure());
-        eased
-            && self.in_race(step, item).all(|attempt| {
-                let path = self.attempts[attempt.at()].spec.path;
-                provider(path) != provider(next.choice.path)
-                    && self.given_up_at(attempt).is_some_and(|at| at <= now)
-            })
-    }
-
-    fn in_race(&self, step: StepIx, item: ItemIx) -> impl Iterator<Item = AttemptId> {
-        let attempts = self.steps[step.at()].items[item.at()].attempts.iter().copied();
-        attempts.filter(|attempt| self.attempts[attempt.at()].ended.is_none())
-    }
-
-    /// When an attempt that was cut has been silent for too long; `None` while it says something.
-    fn given_up_at(&self, attempt: AttemptId) -> Option<Timestamp> {
-        let state = &self.attempts[attempt.at()];
-        let since = state.latest_token.or(state.sent).filter(|_| state.cut)?;
-        let signal =
-            if state.first_token.is_some() { Signal::Stalled } else { Signal::NoFirstToken };
-        Some(since + state.limits.of(signal)? * GIVEN_UP)
-    }
-
-    /// Closes what is given up; its path is closed for this run for as long again as it was waited for.
-    pub(super) fn give_up(&mut self, step: StepIx, item: ItemIx, now: Timestamp) {
-        for attempt in self.in_race(step, item).collect::<Vec<_>>() {
-            let state = &self.attempts[attempt.at()];
-            let path = state.spec.path;
-            let silent = now.since(state.latest_token.or(state.sent).unwrap_or(state.launched));
-            self.decide(
-                now,
-                Some(step),
-                Some(item),
-                Kind::Cancel,
-                Reason::GivenUp { path, silent },
-            );
-            self.cancel(attempt, AttemptEnd::Cut, now);
-            let open = &mut self.open_at[path.at()];
-            *open = (*open).max(now + silent);
         }
     }
 

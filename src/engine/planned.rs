@@ -4,13 +4,16 @@
 //! Everything else is decided by the rules, and so is what the planner has no answer to: a refusal, a prompt that is too
 //! long, a dead key.
 
+mod stand_in;
+mod view;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Machine;
 use super::decision::worth::Worth;
 use super::decision::{Kind, Reason};
-use super::state::{ItemPhase, Next, Phase};
+use super::next::Next;
 use crate::domain::failure::FailureClass;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};
 use crate::domain::outcome::{AttemptEnd, Cause, Status};
@@ -18,9 +21,10 @@ use crate::domain::plan::{Cutoff, Hedge, OnInvalid, OnSlow, OnTrouble};
 use crate::domain::time::Timestamp;
 use crate::planner::belief::Belief;
 use crate::planner::decide;
-use crate::planner::look::{Beside, Ended, Look, View};
+use crate::planner::look::{Beside, Ended, View};
 use crate::planner::tables::Tables;
 use crate::policy::fallback::{Choice, Told, Trouble};
+use view::{Active, Joins};
 
 /// How often it is asked whether another attempt pays, while nothing happens. Half of the published planner's gain over
 /// a second's tick is had at half a second.
@@ -38,18 +42,21 @@ pub(super) struct Mind {
     tick: Timestamp,
 }
 
-/// A planned step under way, as it looks now.
-struct Active {
-    step: StepIx,
-    looks: Vec<Look>,
-    held: Option<AttemptId>,
-}
-
 /// What is to be done about one step.
 enum Move {
     Accept(AttemptId),
-    Launch(AttemptId, decide::Extra),
+    Launch(Joiner),
     GiveUp,
+}
+
+/// Another attempt.
+struct Joiner {
+    path: PathIx,
+    /// The attempt it is launched beside.
+    beside: AttemptId,
+    worth: Worth,
+    /// Whether it takes that one's place.
+    replaces: bool,
 }
 
 impl Mind {
@@ -115,52 +122,6 @@ impl Machine {
         }
     }
 
-    fn look(&self, attempt: AttemptId, now: Timestamp) -> Look {
-        let state = &self.attempts[attempt.at()];
-        let since = |at: Timestamp| now.since(at);
-        let first = state.first_token.zip(state.sent).map(|(first, sent)| first.since(sent));
-        #[expect(clippy::cast_precision_loss, reason = "tokens of one answer")]
-        let tokens = state.emitted as f64;
-        Look {
-            step: state.spec.step,
-            path: state.spec.path,
-            age: state.sent.map_or(0.0, |sent| since(sent).as_secs_f64()),
-            first_token: first.map(|first| first.as_secs_f64()),
-            tokens,
-            rate: state.first_token.and_then(|first| state.flow.stream.rate(since(first))),
-            slow: state.flow.slow,
-        }
-    }
-
-    /// Every planned step under way.
-    fn active(&mut self, tables: &Tables, now: Timestamp) -> Vec<Active> {
-        let mut all = Vec::new();
-        for step in self.plan.clone().step_ixs() {
-            let state = &self.steps[step.at()];
-            let Some(item) = state.items.first().filter(|_| state.phase == Phase::Running) else {
-                continue;
-            };
-            if item.phase != ItemPhase::Active || !self.is_planned(step) {
-                continue;
-            }
-            let held = item.held.map(|(attempt, _)| attempt);
-            let mut looks = Vec::with_capacity(RACE_MAX);
-            for attempt in item.attempts.clone() {
-                if self.attempts[attempt.at()].ended.is_some() {
-                    continue;
-                }
-                let mut look = self.look(attempt, now);
-                if !look.slow && tables.is_slow(&look) {
-                    look.slow = true;
-                    self.attempts[attempt.at()].flow.slow = true;
-                }
-                looks.push(look);
-            }
-            all.push(Active { step, looks, held });
-        }
-        all
-    }
-
     /// When the planner looks again though nothing happens; `None` where nothing of its is under way.
     pub(super) fn tick_at(&self) -> Option<Timestamp> {
         let mind = self.mind.as_ref()?;
@@ -213,7 +174,7 @@ impl Machine {
         let Active { step, looks, held } = active;
         if let Some(held) = held {
             let alone = looks.is_empty();
-            let frame = self.frame(*step, false, now);
+            let frame = self.frame(*step, Joins::Alone, now);
             let view = View {
                 held: Some(self.attempts[held.at()].spec.path),
                 ..frame.view(looks, beside)
@@ -222,39 +183,41 @@ impl Machine {
             return (!waits).then_some(Move::Accept(*held));
         }
         let state = &self.steps[step.at()].items[ONLY.at()];
-        if !ticks || looks.is_empty() || looks.len() >= RACE_MAX || state.next.is_some() {
+        if !ticks || looks.is_empty() || state.next.is_some() {
             return None;
         }
-        let frame = self.frame(*step, true, now);
+        if looks.len() >= RACE_MAX {
+            return self.stand_in(mind, active, beside, now).map(Move::Launch);
+        }
+        let frame = self.frame(*step, Joins::Beside, now);
         let view = frame.view(looks, beside);
         if self.plan.step(*step).optional && decide::give_up(&mind.tables, &mind.belief, &view) {
             return Some(Move::GiveUp);
         }
-        let extra = decide::extra(&mind.tables, &mind.belief, &view)?;
+        let Some(extra) = decide::extra(&mind.tables, &mind.belief, &view) else {
+            return self.stand_in(mind, active, beside, now).map(Move::Launch);
+        };
         let live = |a: &&AttemptId| self.attempts[a.at()].ended.is_none();
-        let beside = state.attempts.iter().rfind(live)?;
-        Some(Move::Launch(*beside, extra))
+        let beside = *state.attempts.iter().rfind(live)?;
+        let worth = Worth::new(Some(extra.waiting), extra.with, extra.price);
+        Some(Move::Launch(Joiner { path: extra.path, beside, worth, replaces: false }))
     }
 
     fn make(&mut self, step: StepIx, next: &Move, now: Timestamp) {
         match *next {
             Move::Accept(attempt) => self.accept_held(step, attempt, now),
             Move::GiveUp => self.close(step, Status::Cut, Reason::NotWorth, now),
-            Move::Launch(beside, extra) => {
+            Move::Launch(Joiner { path, beside, worth, replaces }) => {
                 let state = &self.attempts[beside.at()];
                 let after = state.sent.map_or(Duration::ZERO, |sent| now.since(sent));
                 let trouble = Trouble::Unanswered { after, flowing: state.first_token.is_some() };
-                let Some(model) = self.model_of(step, extra.path) else { return };
+                let Some(model) = self.model_of(step, path) else { return };
                 let cause = self.cause(step, model);
-                let choice =
-                    Choice { path: extra.path, model, cause, at: now, told: Told::Nothing };
-                let worth = Worth::new(Some(extra.waiting), extra.with, extra.price);
+                let choice = Choice { path, model, cause, at: now, told: Told::Nothing };
                 let next = Next {
-                    choice,
-                    after: Some((beside, trouble)),
-                    told_tokens: 0,
-                    held: false,
                     worth: Some(worth),
+                    replaces: replaces.then_some(beside),
+                    ..Next::of(choice, Some((beside, trouble)))
                 };
                 self.steps[step.at()].item(ONLY).next = Some(next);
             }
@@ -309,7 +272,7 @@ impl Machine {
         let at = self.open_at[start.path.at()].max(now);
         let choice = Choice { path: start.path, model, cause, at, told: Told::Nothing };
         let worth = Some(Worth::new(None, start.value, 0.0));
-        Some(Next { choice, after: None, told_tokens: 0, held: false, worth })
+        Some(Next { worth, ..Next::of(choice, None) })
     }
 
     fn ask_start(&mut self, step: StepIx, now: Timestamp) -> Option<decide::Start> {
@@ -321,7 +284,7 @@ impl Machine {
         let beside: Vec<Beside<'_>> = others
             .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
             .collect();
-        let frame = self.frame(step, false, now);
+        let frame = self.frame(step, Joins::Alone, now);
         let start = decide::start(&tables, &mind.belief, &frame.view(&[], &beside));
         self.mind = Some(mind);
         start
@@ -381,7 +344,7 @@ impl Machine {
             .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
             .collect();
         let looks = all.iter().find(|active| active.step == step).map_or(&[][..], |of| &of.looks);
-        let frame = self.frame(step, false, now);
+        let frame = self.frame(step, Joins::Alone, now);
         let view = View { held: Some(path), ..frame.view(looks, &beside) };
         let waits = decide::keep_holding(&tables, &mind.belief, &view);
         self.mind = Some(mind);
@@ -422,74 +385,6 @@ impl Machine {
             && let Some((_, end)) = &mut self.attempts[attempt.at()].ended
         {
             *end = AttemptEnd::Superseded;
-        }
-    }
-
-    /// `beside`: whether it is asked for an attempt beside another, which needs a permit.
-    fn frame(&self, step: StepIx, beside: bool, now: Timestamp) -> Frame {
-        let item = &self.steps[step.at()].items[ONLY.at()];
-        let policy = self.policy(step).map(|(policy, _)| policy);
-        let attempts = policy.map_or(0, |policy| policy.attempts);
-        let may_swap = policy.is_some_and(|policy| item.swaps < policy.max_swaps);
-        let latest = item.attempts.last().map(|a| self.attempts[a.at()].spec.path);
-        let mut refusals = vec![0; self.plan.providers.len()];
-        let mut counted = 0_u32;
-        for state in item.attempts.iter().map(|a| &self.attempts[a.at()]).filter(|a| !a.turned_away)
-        {
-            counted += 1;
-            let class = state.failure.as_ref().map(|failure| failure.class);
-            if class == Some(FailureClass::RateLimited) {
-                refusals[self.plan.path(state.spec.path).provider.at()] += 1;
-            }
-        }
-        let unfit = self.unfit(step, ONLY);
-        let opens = (0..).map(PathIx).zip(&self.plan.paths).map(|(path, _)| {
-            let swaps = latest.is_some_and(|latest| latest != path);
-            let ready = self.ready_at(path, now);
-            let refused = beside && self.permit_for(path).is_err();
-            if refused || unfit.contains(&path) || (swaps && !may_swap) || ready >= self.end_at {
-                f64::INFINITY
-            } else {
-                ready.since(now).as_secs_f64()
-            }
-        });
-        let left = self.ledger.left();
-        Frame {
-            step,
-            left: self.end_at.since(now).as_secs_f64(),
-            open_in: opens.collect(),
-            refusals,
-            attempts_left: attempts.saturating_sub(counted),
-            dollars_left: left.0,
-            tokens_left: left.1,
-        }
-    }
-}
-
-/// What a view of a step borrows.
-struct Frame {
-    step: StepIx,
-    left: f64,
-    open_in: Vec<f64>,
-    refusals: Vec<u32>,
-    attempts_left: u32,
-    dollars_left: f64,
-    tokens_left: f64,
-}
-
-impl Frame {
-    fn view<'a>(&'a self, attempts: &'a [Look], beside: &'a [Beside<'a>]) -> View<'a> {
-        View {
-            step: self.step,
-            left: self.left,
-            attempts,
-            beside,
-            held: None,
-            open_in: &self.open_in,
-            refusals: &self.refusals,
-            attempts_left: self.attempts_left,
-            dollars_left: self.dollars_left,
-            tokens_left: self.tokens_left,
         }
     }
 }

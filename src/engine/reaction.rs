@@ -3,7 +3,7 @@
 use super::Machine;
 use super::decision::timing::Timing;
 use super::decision::{Kind, Reason};
-use super::state::Next;
+use super::next::Next;
 use crate::domain::failure::{Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, PathIx, StepIx};
 use crate::domain::outcome::AttemptEnd;
@@ -84,9 +84,15 @@ impl Machine {
         self.react(from, trouble, next.told_tokens, now);
     }
 
-    fn plan_next(&mut self, after: AttemptId, trouble: Trouble, choice: Choice, told_tokens: u64) {
+    pub(super) fn plan_next(
+        &mut self,
+        after: AttemptId,
+        trouble: Trouble,
+        choice: Choice,
+        told_tokens: u64,
+    ) {
         let (step, item) = self.place(after);
-        let mut next = Next { choice, after: Some((after, trouble)), told_tokens, held: false, worth: None };
+        let mut next = Next { told_tokens, ..Next::of(choice, Some((after, trouble))) };
         // A prompt that fits is worth more than being told what went before.
         if !self.takes(step, item, choice.path, next.extra_tokens()) {
             next.choice.told = Told::Nothing;
@@ -131,7 +137,9 @@ impl Machine {
             open_at: &self.open_at,
             line_for: &self.line_for,
             known: Known { suspect: &suspect, usual: &usual, left, home },
-            permit_waits: &self.permit_waits(step, item),
+            permit_waits: &self.permit_waits(step, item, now),
+            short: &self.short_of_permits(step, item),
+            room: usize::from(!self.race_is_full(step, item)),
             end_at: self.end_at,
             now,
         };
@@ -233,7 +241,8 @@ impl Machine {
         let state = &mut self.attempts[attempt.at()];
         (state.cut, state.late) = (true, late);
         let path = state.spec.path;
-        let (after, automatic) = (state.limits.of(signal).unwrap_or_default(), state.limits.automatic);
+        let (after, automatic) =
+            (state.limits.of(signal).unwrap_or_default(), state.limits.automatic);
         let cold = Reason::Late { path, signal, after, automatic };
         let reason = late.map_or(cold, |late| Reason::Timing(Timing::Cut(late)));
         self.decide(now, Some(step), Some(item), Kind::Cut, reason);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::AttemptSpec;
-use super::decision::worth::Worth;
 use super::decision::timing::Late;
+use super::next::Next;
 use crate::domain::failure::Failure;
 use crate::domain::id::{AttemptId, ItemIx, ModelIx};
 use crate::domain::message::Usage;
@@ -15,11 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::latency::stream::Stream;
 use crate::policy::cutoff::measured::Projection;
 use crate::policy::cutoff::{Limits, Seen, Signal};
-use crate::policy::fallback::{Choice, Told, Trouble};
 use crate::policy::gate::Reservation;
-
-/// Tokens a resume message may add to a prompt: its frame and 2,000 characters of partial output.
-const RESUME_TOKENS: u64 = 2_500;
 
 /// A step's life, in order; a revision leads from `Answered` back to `Preparing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,20 +81,6 @@ pub(super) struct ItemState {
     pub(super) shrinking: Option<AttemptId>,
     /// A valid answer that waits for a better one, and what it says as a validator.
     pub(super) held: Option<(AttemptId, Option<bool>)>,
-}
-
-/// A launch that is decided and waits for its time, for its place in the race or for budget.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Next {
-    pub(super) choice: Choice,
-    /// The attempt it follows, and what was wrong with it.
-    pub(super) after: Option<(AttemptId, Trouble)>,
-    /// Tokens that being told of an invalid answer would add to the prompt.
-    pub(super) told_tokens: u64,
-    /// Whether its time has come but something else holds it back: no timer waits for it then.
-    pub(super) held: bool,
-    /// What the planner expects of it, where it decided.
-    pub(super) worth: Option<Worth>,
 }
 
 /// Whether something that is said once was said.
@@ -337,22 +319,6 @@ impl StepState {
         }
         self.active.clear();
         (self.next_pending, self.good, self.bad) = (0, 0, 0);
-    }
-}
-
-impl Next {
-    /// Whether it was planned beside an attempt before that one's cutoff.
-    pub(super) fn is_early(&self) -> bool {
-        self.after.is_some_and(|(_, trouble)| matches!(trouble, Trouble::Unanswered { .. }))
-    }
-
-    /// Tokens that what the model is told adds to the prompt.
-    pub(super) fn extra_tokens(&self) -> u64 {
-        match self.choice.told {
-            Told::Nothing => 0,
-            Told::Violations => self.told_tokens,
-            Told::Resume => RESUME_TOKENS,
-        }
     }
 }
 

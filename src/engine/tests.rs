@@ -8,6 +8,7 @@ mod deadline;
 mod draft;
 mod fan_out;
 mod hedge;
+mod hung;
 mod lifecycle;
 mod measured;
 mod observe;

@@ -2,7 +2,8 @@
 //! what follows where no path can. Estimates alone; no prompt is seen here.
 
 use super::decision::{Kind, Reason};
-use super::state::{Next, Phase};
+use super::next::Next;
+use super::state::Phase;
 use super::{Action, Machine};
 use crate::domain::failure::{About, Failure, FailureClass};
 use crate::domain::id::{AttemptId, ItemIx, ModelIx, PathIx, StepIx};
@@ -69,7 +70,7 @@ impl Machine {
                     self.decide(now, Some(step), Some(item), Kind::Wait, reason);
                 }
                 let choice = Choice { path, model: of, cause, at, told: Told::Nothing };
-                let next = Next { choice, after: None, told_tokens: 0, held: false, worth: None };
+                let next = Next::of(choice, None);
                 self.steps[step.at()].item(item).next = Some(next);
             }
             Some(_) => {
@@ -216,7 +217,7 @@ impl Machine {
                 let at = self.open_at[path.at()].max(now);
                 let choice = Choice { path, model, cause: Cause::Next, at, told: Told::Nothing };
                 let after = Some((from, trouble));
-                let next = Next { choice, after, told_tokens: 0, held: false, worth: None };
+                let next = Next::of(choice, after);
                 self.steps[step.at()].item(item).next = Some(next);
                 return;
             }

@@ -14,6 +14,7 @@ use crate::domain::outcome::Cause;
 use crate::domain::plan::{OnInvalid, OnRefused, OnSlow, OnTooLong, OnTrouble, Plan, Policy};
 use crate::domain::time::{Timestamp, show};
 
+mod beside;
 mod known;
 pub use known::Known;
 
@@ -91,6 +92,11 @@ pub struct View<'a> {
     pub known: Known<'a>,
     /// Per path: how long at least an attempt beside another waits for a permit; shorter: the rest has permits.
     pub permit_waits: &'a [Duration],
+    /// Per path: whether a permit is all that it lacks for an attempt beside another; shorter: the rest has permits.
+    pub short: &'a [bool],
+    /// How many attempts may yet be launched beside those in flight; with 0 what follows waits until one fails or is given
+    /// up.
+    pub room: usize,
     /// When the run ends at the latest.
     pub end_at: Timestamp,
     /// Now.
@@ -337,22 +343,6 @@ impl View<'_> {
         Some(self.choice(model, path, cause, told))
     }
 
-    /// Beside an attempt that was cut: another path, or, where none is open, fresh luck on the same one. Not
-    /// where tokens flowed (the same work would take as long again), nor where the second attempt would only
-    /// slow the first. A path that is closed now is used when it opens.
-    fn beside(&self, signal: Signal) -> Option<Choice> {
-        let elsewhere = self.away(Cause::Hedge, Told::Resume);
-        let crowded = self.policy.hedge.races() && self.plan.provider_of(self.path).own_capacity;
-        let again = match signal {
-            Signal::NoFirstToken | Signal::Stalled if !crowded => {
-                self.best([self.path].into_iter())
-            }
-            Signal::NoFirstToken | Signal::Stalled | Signal::TooSlow | Signal::Sluggish => None,
-        };
-        let again = again.map(|p| self.choice(self.model, p, Cause::Hedge, Told::Nothing));
-        self.sooner(elsewhere, again)
-    }
-
     /// Another path; the same one again, after a pause, where no other can be used sooner.
     fn next(&self, told: Told) -> Option<Choice> {
         self.or_quicker(self.sooner(self.other(told), self.again(told)))
@@ -379,16 +369,21 @@ impl View<'_> {
 
     /// Another path, never the same one.
     fn other(&self, told: Told) -> Option<Choice> {
-        self.away(Cause::Next, told)
+        self.away(Cause::Next, told, |_| true)
     }
 
-    /// The model's best path beside the one in trouble; where it has none, the best of the step's own model.
-    fn away(&self, cause: Cause, told: Told) -> Option<Choice> {
-        let models = [Some(self.model), self.known.home].into_iter().flatten();
-        models.into_iter().find_map(|model| {
-            let path = self.best(self.elsewhere(model))?;
+    /// The model's best path beside the one in trouble, of those that `may` be; where it has none, the best of the step's
+    /// own model.
+    fn away(&self, cause: Cause, told: Told, may: impl Fn(PathIx) -> bool) -> Option<Choice> {
+        self.models().find_map(|model| {
+            let path = self.best(self.elsewhere(model).filter(|path| may(*path)))?;
             Some(self.choice(model, path, cause, told))
         })
+    }
+
+    /// The model of the attempt in trouble, then the step's own.
+    fn models(&self) -> impl Iterator<Item = ModelIx> {
+        [Some(self.model), self.known.home].into_iter().flatten()
     }
 
     /// The same path, after a pause that doubles each time.

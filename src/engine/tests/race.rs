@@ -19,7 +19,7 @@ fn three_paths() -> Draft {
 fn at_most_one_extra_attempt_is_in_flight() {
     three_paths()
         .start()
-        .at(50_000)
+        .at(12_000)
         .expect(&["launch 0 draft a/one primary", "launch 1 draft b/two hedge after 0 told resume"])
         .because("wait 2 attempts are in flight, the most there may be");
 }

@@ -270,7 +270,7 @@ fn every_reason_reads_as_a_sentence_a_person_understands() {
     b/two bears no extra attempt: no whole permit is there, but 0.4
     b/two bears no extra attempt: it was throttled within the last 10 s, for 7 s more
     b/two bears no extra attempt: less than a fifth of its limits is left
-    a/one has been silent for 4.1 s, and no permit is there to race it: given up
+    a/one has been silent for 4.1 s, and no attempt more may join it: given up
     first attempt on a/one: a right answer in time is worth 98.12 % from here
     no answer after 4.1 s on a/one; now on b/two: a right answer in time is worth 90.00 % waiting on and 95.00 % with it, its price of 0.21 % taken off
     the answer of b/two is valid; a more trusted one is about to come, and is waited for

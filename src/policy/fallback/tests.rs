@@ -111,6 +111,8 @@ impl Case {
             line_for: &[],
             known: Known::default(),
             permit_waits: &[],
+            short: &[],
+            room: 1,
             end_at: END,
             now: NOW,
         };
