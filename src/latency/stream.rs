@@ -92,7 +92,8 @@ impl Stream {
         let after = points.partition_point(|(then, _)| *then <= at);
         let Some((from, low)) = after.checked_sub(1).map(|ix| points[ix]) else { return 0.0 };
         let Some((to, high)) = points.get(after).copied() else { return low as f64 };
-        let share = at.saturating_sub(from).as_secs_f64() / to.saturating_sub(from).as_secs_f64().max(1e-9);
+        let share =
+            at.saturating_sub(from).as_secs_f64() / to.saturating_sub(from).as_secs_f64().max(1e-9);
         low as f64 + (high - low) as f64 * share
     }
 
@@ -130,7 +131,11 @@ mod tests {
                 assert_eq!(stream.rate(ms(2_000)), Some(50.0));
             }
         }
-        assert!((stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8, "{:?}", stream.rate(ms(6_000)));
+        assert!(
+            (stream.rate(ms(6_000)).unwrap() - 10.0).abs() < 0.8,
+            "{:?}",
+            stream.rate(ms(6_000))
+        );
         // What comes late is no news yet; then nothing comes any more.
         assert_eq!(stream.rate(ms(6_900)), stream.rate(ms(6_000)));
         assert!((stream.rate(ms(8_000)).unwrap() - 10.0 / 3.0).abs() < 0.8);

@@ -129,13 +129,8 @@ impl Entry {
                 let Entered { event, signals, .. } = &**entered;
                 let signals = signals.as_ref().map_or(0, |signals| {
                     let Signals { closed_for, why, line_for, traffic, windows, permits } = signals;
-                    let paths = [
-                        closed_for.len(),
-                        why.len(),
-                        line_for.len(),
-                        traffic.len(),
-                        permits.len(),
-                    ];
+                    let paths =
+                        [closed_for.len(), why.len(), line_for.len(), traffic.len(), permits.len()];
                     SIGNAL * (paths.iter().max().unwrap_or(&0) + windows.len())
                 });
                 std::mem::size_of::<Entered>() + size_of_event(event) + signals
