@@ -287,12 +287,6 @@ impl View<'_> {
         self.now + self.permit_waits.get(path.at()).copied().unwrap_or_default()
     }
 
-    /// Whether something of this item is in flight on the path's quota: another quota's luck is another.
-    fn crowded(&self, path: PathIx) -> bool {
-        let provider = |path: PathIx| self.plan.path(path).provider;
-        self.in_flight.iter().any(|other| provider(*other) == provider(path))
-    }
-
     /// The first choice, unless only the second can be had without waiting for a closed path.
     fn sooner(&self, first: Option<Choice>, second: Option<Choice>) -> Option<Choice> {
         match (first, second) {

@@ -264,3 +264,12 @@ fn the_planner_is_not_held_by_one_that_hangs_where_no_other_has_a_permit() {
         .because("a/one has been silent for 21 s, and no attempt more may join it: given up");
     assert_eq!(claims(&scenario), [Claim::Earns, Claim::Takes]);
 }
+
+#[test]
+fn nor_where_no_permit_can_come_before_the_end() {
+    let draft = two_paths().deadline(500).policy(|policy| {
+        let first_token = Some(Duration::from_millis(150));
+        policy.cutoff = Cutoff::Fixed { first_token, idle: None, total: None };
+    });
+    has(draft.start(), &[36, 0]).skip().at(290).expect(&[]);
+}

@@ -34,8 +34,15 @@ impl View<'_> {
         let opens = |p: PathIx| ready_at(self.open_at, self.line_for, p, self.end_at, now);
         let short = |p: PathIx| self.short.get(p.at()).copied().unwrap_or(false);
         self.models().any(|model| {
-            let mut others = self.elsewhere(model).filter(|p| !self.crowded(*p) && self.usable(*p));
-            others.any(|p| short(p) && opens(p) <= now + pause)
+            let others = self.elsewhere(model).filter(|p| !self.crowded(*p) && self.may_swap);
+            let mut fit = others.filter(|p| !self.unfit.contains(p));
+            fit.any(|p| short(p) && opens(p) <= now + pause)
         })
+    }
+
+    /// Whether something of this item is in flight on the path's quota: another quota's luck is another.
+    pub(super) fn crowded(&self, path: PathIx) -> bool {
+        let provider = |path: PathIx| self.plan.path(path).provider;
+        self.in_flight.iter().any(|other| provider(*other) == provider(path))
     }
 }
