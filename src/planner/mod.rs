@@ -19,6 +19,7 @@ mod fate;
 mod graph;
 mod kind;
 pub mod look;
+pub mod number;
 mod omen;
 pub mod problem;
 mod scene;
@@ -35,14 +36,17 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// How many attempts it was measured on, censored ones included; a merely foretold one has none.
+    #[serde(with = "number")]
     pub samples: f64,
     /// Seconds to the first token.
     pub first_token: Quantiles,
     /// Seconds to the complete answer.
     pub total: Quantiles,
     /// Tokens of an answer, at the median.
+    #[serde(with = "number")]
     pub tokens: f64,
     /// Tokens a second, at the median.
+    #[serde(with = "number")]
     pub rate: f64,
 }
 
@@ -50,10 +54,13 @@ pub struct Times {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// Half are below.
+    #[serde(with = "number")]
     pub p50: f64,
     /// 95 % are.
+    #[serde(with = "number")]
     pub p95: f64,
     /// 99 % are.
+    #[serde(with = "number")]
     pub p99: f64,
 }
 

@@ -17,6 +17,7 @@ use crate::planner::{Pilot, Times};
 pub struct Knowledge {
     mark: u64,
     times: Vec<Vec<Option<Times>>>,
+    #[serde(with = "crate::planner::number")]
     shock: f64,
     laws: Option<Laws>,
     planned: bool,
