@@ -171,7 +171,10 @@ fn a_deadline_that_cannot_be_met_ends_in_an_honest_failure_before_it_and_stops_t
         assert_eq!(failure.class, "deadline", "{}", call.told());
         let sent = call.story();
         assert!(sent.len() <= 2, "{sent:?}");
-        assert!(sent.iter().all(|attempt| attempt.ends_with(" cancelled")), "{sent:?}");
+        // The end may come before the second has left.
+        let closed =
+            |attempt: &String| [" cancelled", " unsent"].iter().any(|end| attempt.ends_with(end));
+        assert!(sent.iter().all(closed), "{sent:?}");
         assert!(played.asked(call, SPARE).is_empty(), "nothing more is begun");
         assert!(call.report.output.is_none());
     }
