@@ -15,7 +15,6 @@ enum Written {
 ///
 /// # Errors
 /// The writer's own.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
     if number.is_finite() {
         to.serialize_f64(*number)
