@@ -16,11 +16,7 @@ enum Written {
 /// # Errors
 /// The writer's own.
 pub fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
-    if number.is_finite() {
-        to.serialize_f64(*number)
-    } else {
-        to.collect_str(number)
-    }
+    if number.is_finite() { to.serialize_f64(*number) } else { to.collect_str(number) }
 }
 
 /// Reads them back.
