@@ -6,6 +6,7 @@
 pub mod failure;
 pub mod finding;
 pub mod id;
+mod link;
 pub mod message;
 pub mod model;
 pub mod money;

@@ -20,21 +20,12 @@ impl Machine {
         let first = self.concluding.is_none();
         let since = *self.concluding.get_or_insert(now);
         let patient = self.started && (first || (now == since && event != Event::Woke));
-        match event {
-            Event::Prepared { step, round, result } if patient && self.computes(step) => {
-                self.prepared(step, round, result, now);
-            }
-            Event::Sent { attempt } => self.sent(attempt, now),
-            Event::FirstToken { attempt } => self.emitted(attempt, 1, now),
-            Event::Emitted { attempt, tokens } => self.emitted(attempt, tokens, now),
-            Event::Started { .. }
-            | Event::Prepared { .. }
-            | Event::Ended { .. }
-            | Event::Failed { .. }
-            | Event::Shrunk { .. }
-            | Event::TurnedAway { .. }
-            | Event::Withdrawn
-            | Event::Woke => {}
+        self.note_sign(&event, now);
+        if let Event::Prepared { step, round, result } = event
+            && patient
+            && self.computes(step)
+        {
+            self.prepared(step, round, result, now);
         }
         self.conclude_at_deadline(patient, now);
     }
@@ -46,6 +37,16 @@ impl Machine {
         if self.concluding.is_some() {
             return false;
         }
+        if !self.note_sign(event, now) {
+            return false;
+        }
+        self.heard_last += 1;
+        let unheard = |a: &AttemptId| self.attempts[a.at()].sent.is_none();
+        self.heard_last <= 2 * self.in_flight.len() && self.in_flight.iter().any(unheard)
+    }
+
+    /// Notes that an attempt has left or said something; whether that is what happened.
+    fn note_sign(&mut self, event: &Event, now: Timestamp) -> bool {
         match *event {
             Event::Sent { attempt } => self.sent(attempt, now),
             Event::FirstToken { attempt } => self.emitted(attempt, 1, now),
@@ -59,9 +60,7 @@ impl Machine {
             | Event::Withdrawn
             | Event::Woke => return false,
         }
-        self.heard_last += 1;
-        let unheard = |a: &AttemptId| self.attempts[a.at()].sent.is_none();
-        self.heard_last <= 2 * self.in_flight.len() && self.in_flight.iter().any(unheard)
+        true
     }
 
     /// Whether it is a step without a model.

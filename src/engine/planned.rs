@@ -144,10 +144,7 @@ impl Machine {
         if ticks {
             mind.tick = now + TICK;
         }
-        let beside: Vec<Beside<'_>> = all
-            .iter()
-            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
-            .collect();
+        let beside: Vec<Beside<'_>> = all.iter().map(Active::beside).collect();
         let moves = all.iter().enumerate().filter_map(|(ix, active)| {
             let others: Vec<Beside<'_>> =
                 beside[..ix].iter().chain(&beside[ix + 1..]).copied().collect();
@@ -224,23 +221,10 @@ impl Machine {
         }
     }
 
-    /// The model of a step's chain of links that offers the path, nearest first.
+    /// The nearest model of a step's chain of links that offers the path.
     fn model_of(&self, step: StepIx, path: PathIx) -> Option<ModelIx> {
-        let mut models = vec![self.steps[step.at()].model?];
-        let mut at = 0;
-        while let Some(model) = models.get(at).copied() {
-            at += 1;
-            let plan = self.plan.model(model);
-            if plan.paths.contains(&path) {
-                return Some(model);
-            }
-            for link in [plan.faster, plan.stronger].into_iter().flatten() {
-                if !models.contains(&link) {
-                    models.push(link);
-                }
-            }
-        }
-        None
+        let models = self.plan.linked(self.steps[step.at()].model?);
+        models.into_iter().find(|model| self.plan.model(*model).paths.contains(&path))
     }
 
     /// Why an attempt on `model` joins or follows another of the step.
@@ -276,18 +260,29 @@ impl Machine {
     }
 
     fn ask_start(&mut self, step: StepIx, now: Timestamp) -> Option<decide::Start> {
+        self.ask(step, now, |mind, view| {
+            decide::start(&mind.tables, &mind.belief, &View { attempts: &[], ..*view })
+        })?
+    }
+
+    /// Asks the planner about one step, by all that is seen now; `None` where there is no planner.
+    fn ask<T>(
+        &mut self,
+        step: StepIx,
+        now: Timestamp,
+        question: impl FnOnce(&Mind, &View<'_>) -> T,
+    ) -> Option<T> {
         let mut mind = self.mind.take()?;
         let tables = mind.tables.clone();
         let all = self.active(&tables, now);
         mind.belief.see(&tables, all.iter().flat_map(|active| &active.looks));
         let others = all.iter().filter(|active| active.step != step);
-        let beside: Vec<Beside<'_>> = others
-            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
-            .collect();
+        let beside: Vec<Beside<'_>> = others.map(Active::beside).collect();
+        let looks = all.iter().find(|active| active.step == step).map_or(&[][..], |of| &of.looks);
         let frame = self.frame(step, Joins::Alone, now);
-        let start = decide::start(&tables, &mind.belief, &frame.view(&[], &beside));
+        let answer = question(&mind, &frame.view(looks, &beside));
         self.mind = Some(mind);
-        start
+        Some(answer)
     }
 
     /// What follows a failure when nothing of the item is in flight any more; `None` where the rules are to say.
@@ -335,19 +330,11 @@ impl Machine {
             return false;
         }
         let path = self.attempts[attempt.at()].spec.path;
-        let Some(mut mind) = self.mind.take() else { return false };
-        let tables = mind.tables.clone();
-        let all = self.active(&tables, now);
-        mind.belief.see(&tables, all.iter().flat_map(|active| &active.looks));
-        let others = all.iter().filter(|active| active.step != step);
-        let beside: Vec<Beside<'_>> = others
-            .map(|of| Beside { step: of.step, attempts: &of.looks, held: of.held.is_some() })
-            .collect();
-        let looks = all.iter().find(|active| active.step == step).map_or(&[][..], |of| &of.looks);
-        let frame = self.frame(step, Joins::Alone, now);
-        let view = View { held: Some(path), ..frame.view(looks, &beside) };
-        let waits = decide::keep_holding(&tables, &mind.belief, &view);
-        self.mind = Some(mind);
+        let waits = self.ask(step, now, |mind, view| {
+            let view = View { held: Some(path), ..*view };
+            decide::keep_holding(&mind.tables, &mind.belief, &view)
+        });
+        let waits = waits == Some(true);
         if waits {
             self.steps[step.at()].item(item).held = Some((attempt, pass));
             self.decide(now, Some(step), Some(item), Kind::Wait, Reason::Held { path });

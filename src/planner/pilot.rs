@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::problem::Problem;
 use super::tables::Tables;
 use super::{Pilot, Quantiles, Times};
-use crate::domain::id::{ModelIx, PathIx, StepIx};
+use crate::domain::id::{PathIx, StepIx};
 use crate::domain::plan::{Plan, Work};
 use crate::latency::book::Book;
 use crate::latency::curve::Part;
@@ -78,16 +78,7 @@ impl Pilot {
 /// The paths that a step may come to use: its model's, and those of the models it links to.
 fn paths(plan: &Plan, step: StepIx) -> Vec<PathIx> {
     let Work::Model { model, .. } = &plan.step(step).work else { return Vec::new() };
-    let mut models: Vec<ModelIx> = vec![*model];
-    let mut at = 0;
-    while let Some(model) = models.get(at).and_then(|ix| plan.models.get(ix.at())) {
-        for linked in [model.faster, model.stronger].into_iter().flatten() {
-            if !models.contains(&linked) {
-                models.push(linked);
-            }
-        }
-        at += 1;
-    }
+    let models = plan.linked(*model);
     let models = models.iter().filter_map(|ix| plan.models.get(ix.at()));
     models.flat_map(|model| model.paths.iter().copied()).collect()
 }

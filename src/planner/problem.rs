@@ -151,20 +151,10 @@ impl Step {
 
 /// The paths of a model, then those of the models it links to, nearest first.
 fn reachable(plan: &Plan, from: ModelIx) -> Vec<usize> {
-    let (mut models, mut paths) = (vec![from], Vec::new());
-    let mut next = 0;
-    while let Some(model) = models.get(next).copied() {
-        next += 1;
-        let model = plan.model(model);
-        for path in &model.paths {
-            if !paths.contains(&path.at()) {
-                paths.push(path.at());
-            }
-        }
-        for link in [model.faster, model.stronger].into_iter().flatten() {
-            if !models.contains(&link) {
-                models.push(link);
-            }
+    let mut paths = Vec::new();
+    for path in plan.linked(from).iter().flat_map(|model| &plan.model(*model).paths) {
+        if !paths.contains(&path.at()) {
+            paths.push(path.at());
         }
     }
     paths

@@ -16,6 +16,13 @@ pub(super) struct Active {
     pub(super) held: Option<AttemptId>,
 }
 
+impl Active {
+    /// The same as another step's planner sees it.
+    pub(super) fn beside(&self) -> Beside<'_> {
+        Beside { step: self.step, attempts: &self.looks, held: self.held.is_some() }
+    }
+}
+
 /// What an attempt that is asked for is to those in flight.
 #[derive(Clone, Copy)]
 pub(super) enum Joins<'a> {
